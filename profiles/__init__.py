@@ -1,0 +1,1 @@
+"""Measure the building blocks of any PyTorch model, module by module."""

@@ -1,0 +1,1 @@
+"""Embedding representations, the models built from them, data sets and training."""

@@ -1,0 +1,1 @@
+"""Simulate serving: queries, paths on devices, policies, capacity under an SLA."""

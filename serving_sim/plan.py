@@ -1,0 +1,286 @@
+"""The plan: everything that the simulator and the live replay read, as frozen data with a JSON form.
+
+A plan stands on its own: what-ifs are edits of it (`edit_plan`), never of what it was made from.
+"""
+
+import json
+import math
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path as FilePath
+from typing import Any, ClassVar, Literal
+
+from profiles.edge import STRICT, parse_object, read_json
+from profiles.errors import InputError, UnknownNameError
+
+__all__ = [
+    "SCHEMA",
+    "Arrivals",
+    "Device",
+    "LatencyTable",
+    "Path",
+    "Plan",
+    "PolicyChoice",
+    "Sizes",
+    "Workload",
+    "edit_plan",
+    "load_plan",
+    "plan_from_object",
+]
+
+SCHEMA = "recplan.plan/1"
+PathProvenance = Literal["measured", "predicted", "estimated", "given"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LatencyTable:
+    """Service latency over query size (samples), log-log interpolated between `sizes`.
+
+    `low_ms` and `high_ms` bound the mean's 90 % error interval. `spread` says how single queries scatter about the
+    mean: a factor of mean 1, lognormal with `sigma`, exponential (for queueing theory), or none.
+    """
+
+    __pydantic_config__: ClassVar = STRICT
+    sizes: tuple[int, ...]
+    mean_ms: tuple[float, ...]
+    low_ms: tuple[float, ...] = ()
+    high_ms: tuple[float, ...] = ()
+    spread: Literal["none", "lognormal", "exponential"] = "none"
+    sigma: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not self.sizes or self.sizes[0] < 1 or any(b <= a for a, b in zip(self.sizes, self.sizes[1:], strict=False)):
+            raise InputError(f"sizes: must be increasing and >= 1, but got {list(self.sizes)}")
+        for name in ("mean_ms", "low_ms", "high_ms"):
+            values = getattr(self, name)
+            if (values or name == "mean_ms") and len(values) != len(self.sizes):
+                raise InputError(f"{name}: must have {len(self.sizes)} entries as sizes has, but got {len(values)}")
+            if not all(value > 0 and math.isfinite(value) for value in values):
+                raise InputError(f"{name}: must be finite and > 0, but got {list(values)}")
+        if not 0 <= self.sigma < 10:
+            raise InputError(f"sigma: must be in [0, 10), but got {self.sigma}")
+        if any(b < a for a, b in zip(self.mean_ms, self.mean_ms[1:], strict=False)):
+            warnings.warn(f"mean_ms decreases with size and is kept as given: {list(self.mean_ms)}", stacklevel=2)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Device:
+    """A device that serves: `servers` queries at a time, first come first served."""
+
+    __pydantic_config__: ClassVar = STRICT
+    name: str
+    kind: str = ""
+    title: str = ""
+    servers: int = 1
+    memory_bytes: int | None = None
+    price_per_hour: float | None = None
+    busy_w: float | None = None
+    idle_w: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.servers < 1:
+            raise InputError(f"servers: must be >= 1, but got {self.servers} ({self.name})")
+        for name in ("price_per_hour", "busy_w", "idle_w"):
+            value = getattr(self, name)
+            if value is not None and not (value >= 0 and math.isfinite(value)):
+                raise InputError(f"{name}: must be finite and >= 0, but got {value} ({self.name})")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Path:
+    """A trained representation on a device. `accuracy` is the share of correct predictions on held-out data."""
+
+    __pydantic_config__: ClassVar = STRICT
+    name: str
+    representation: str
+    device: str
+    accuracy: float
+    latency: LatencyTable
+    parameter_bytes: int = 0
+    auc: float | None = None
+    log_loss: float | None = None
+    provenance: PathProvenance = "given"
+    candidate: str = ""
+    model: dict[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.accuracy <= 1:
+            raise InputError(f"accuracy: must be in [0, 1], but got {self.accuracy} ({self.name})")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Arrivals:
+    """When queries come: exponential gaps, gamma gaps of coefficient of variation `cv`, or a trace rescaled to the QPS.
+
+    `source` of a trace is a built-in name (`azure-conversation`) or a file of arrival times in seconds.
+    """
+
+    __pydantic_config__: ClassVar = STRICT
+    process: Literal["poisson", "gamma", "trace"] = "poisson"
+    cv: float = 1.0
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        if not (self.cv > 0 and math.isfinite(self.cv)):
+            raise InputError(f"cv: must be finite and > 0, but got {self.cv}")
+        if (self.process == "trace") != bool(self.source):
+            raise InputError("source: goes with process 'trace', and is needed there")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sizes:
+    """Samples per query: fixed at `mean`, lognormal with that mean and `sigma` clipped to `maximum`, or a trace's sizes
+    rescaled to that mean.
+    """
+
+    __pydantic_config__: ClassVar = STRICT
+    distribution: Literal["fixed", "lognormal", "trace"] = "lognormal"
+    mean: float = 128.0
+    sigma: float = 1.0
+    maximum: int = 4096
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        if not (1 <= self.mean <= self.maximum):
+            raise InputError(f"mean: must be in [1, maximum = {self.maximum}], but got {self.mean}")
+        if not 0 <= self.sigma < 10:
+            raise InputError(f"sigma: must be in [0, 10), but got {self.sigma}")
+        if (self.distribution == "trace") != bool(self.source):
+            raise InputError("source: goes with distribution 'trace', and is needed there")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Workload:
+    """The load: queries per second, the SLA and the percentile that must hold it."""
+
+    __pydantic_config__: ClassVar = STRICT
+    qps: float
+    sla_ms: float
+    percentile: float = 99.0
+    queries: int = 100_000
+    arrivals: Arrivals = field(default_factory=Arrivals)
+    sizes: Sizes = field(default_factory=Sizes)
+
+    def __post_init__(self) -> None:
+        for name in ("qps", "sla_ms"):
+            value = getattr(self, name)
+            if not (value > 0 and math.isfinite(value)):
+                raise InputError(f"{name}: must be finite and > 0, but got {value}")
+        if not 0 < self.percentile < 100:
+            raise InputError(f"percentile: must be in (0, 100), but got {self.percentile}")
+        if self.queries < 1:
+            raise InputError(f"queries: must be >= 1, but got {self.queries}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PolicyChoice:
+    """Which policy routes queries: its registered name and its options, e.g. `path` for `static`."""
+
+    __pydantic_config__: ClassVar = STRICT
+    name: str = "mp-rec"
+    options: dict[str, str | float | int | bool] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    """Paths on devices under a workload."""
+
+    __pydantic_config__: ClassVar = STRICT
+    name: str
+    devices: tuple[Device, ...]
+    paths: tuple[Path, ...]
+    workload: Workload
+    policy: PolicyChoice = field(default_factory=PolicyChoice)
+    seed: int = 0
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        _require_unique("devices", [device.name for device in self.devices])
+        _require_unique("paths", [path.name for path in self.paths])
+        names = [device.name for device in self.devices]
+        for path in self.paths:
+            if path.device not in names:
+                raise UnknownNameError(f"paths.{path.name}.device", path.device, names)
+
+    def device_of(self, path: Path) -> int:
+        """Index of the path's device."""
+        return [device.name for device in self.devices].index(path.device)
+
+    def to_object(self) -> dict[str, Any]:
+        """The JSON form, with its schema."""
+        return {"schema": SCHEMA, **asdict(self)}
+
+    def save(self, file: FilePath) -> None:
+        """Write the JSON form."""
+        file.write_text(json.dumps(self.to_object(), indent=1, allow_nan=False) + "\n", encoding="utf-8")
+
+    def at(self, **changes: Any) -> "Plan":
+        """The plan under a changed workload, e.g. `plan.at(qps=2000)`."""
+        return replace(self, workload=replace(self.workload, **changes))
+
+
+def plan_from_object(body: Mapping[str, Any], where: str = "plan") -> Plan:
+    """The plan in a JSON object; every complaint names the key."""
+    fields = dict(body)
+    schema = fields.pop("schema", None)
+    if schema != SCHEMA:
+        raise InputError(f"{where}: schema: must be {SCHEMA!r}, but got {schema!r}")
+    return parse_object(Plan, fields, where)
+
+
+def load_plan(file: FilePath, edits: Iterable[str] = ()) -> Plan:
+    """The plan in a JSON file, with `KEY=VALUE` edits applied."""
+    return plan_from_object(edit_plan(read_json(file), edits), str(file))
+
+
+def edit_plan(body: Mapping[str, Any], edits: Iterable[str]) -> dict[str, Any]:
+    """A copy of a plan's JSON form with dotted keys replaced, e.g. `workload.qps=2000` or `devices.gpu.servers=2`.
+
+    Values are read as JSON where they can be, else as text. List items are named by their `name` or their index.
+
+    Raises:
+        InputError: an edit without `=`, or a key that the plan does not have (with the keys it has there).
+    """
+    edited: dict[str, Any] = json.loads(json.dumps(body))
+    for edit in edits:
+        key, equals, text = edit.partition("=")
+        if not equals or not key:
+            raise InputError(f"--set {edit!r}: must be KEY=VALUE")
+        *parents, last = key.strip().split(".")
+        node: Any = edited
+        for step in parents:
+            node = node[_place(node, step, key)]
+        place = _place(node, last, key)
+        node[place] = _value(text)
+    return edited
+
+
+def _place(node: Any, step: str, key: str) -> Any:
+    if isinstance(node, dict):
+        # Options are free-form: a new key there is the policy's business.
+        if step in node or key.startswith("policy.options."):
+            return step
+        raise UnknownNameError(f"--set {key}", step, node)
+    if isinstance(node, list):
+        names = [item.get("name", "") if isinstance(item, dict) else "" for item in node]
+        if step in names:
+            return names.index(step)
+        if step.isdigit() and int(step) < len(node):
+            return int(step)
+        raise UnknownNameError(f"--set {key}", step, [name or str(i) for i, name in enumerate(names)])
+    raise InputError(f"--set {key}: {step!r} is below a plain value")
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text
+
+
+def _require_unique(where: str, names: list[str]) -> None:
+    if not names:
+        raise InputError(f"{where}: must not be empty")
+    if doubled := {name for name in names if names.count(name) > 1}:
+        raise InputError(f"{where}: names must be unique, but {sorted(doubled)} come more than once")
