@@ -64,7 +64,7 @@ def get_hardware(name: str) -> Hardware:
     """The device of that name; an `UnknownNameError` lists the known ones."""
     known = catalogue()
     if name not in known:
-        raise UnknownNameError("device kind", name, known)
+        raise UnknownNameError("kind", name, known)
     return known[name]
 
 

@@ -1,0 +1,33 @@
+"""`[sweep]`: how much measuring the component profiles may cost."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from profiles.edge import STRICT
+from profiles.errors import InputError
+
+__all__ = ["SweepSection"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SweepSection:
+    """Batch sizes to measure each component at, and bounds on the time spent.
+
+    `components` caps how many distinct (component, batch) points are measured; the cost model fills in the rest.
+    """
+
+    __pydantic_config__: ClassVar = STRICT
+    batches: tuple[int, ...] = (1, 8, 32, 128, 512, 2048, 4096)
+    components: int = 600
+    visits: int = 3
+    milliseconds_per_visit: float = 8.0
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        if len(self.batches) < 2 or min(self.batches) < 1 or len(set(self.batches)) < len(self.batches):
+            raise InputError(f"batches: must be two or more distinct sizes >= 1, but got {list(self.batches)}")
+        for name in ("components", "visits", "threads"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name}: must be >= 1, but got {getattr(self, name)}")
+        if not self.milliseconds_per_visit > 0:
+            raise InputError(f"milliseconds_per_visit: must be > 0, but got {self.milliseconds_per_visit}")
