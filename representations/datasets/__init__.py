@@ -1,0 +1,51 @@
+"""Data sets by name: bundled flights, Criteo files that a user has, and synthetic ones with known probabilities."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from profiles.registry import Registry
+from representations.datasets.criteo import load_criteo_kaggle, load_criteo_terabyte
+from representations.datasets.dataset import Dataset, zipf_exponents
+from representations.datasets.flights import load_flights
+from representations.datasets.splits import SplitKind, Splits, split_dataset
+from representations.datasets.synthetic import SyntheticSpec, load_synthetic, make_synthetic
+
+__all__ = [
+    "Dataset",
+    "SplitKind",
+    "Splits",
+    "SyntheticSpec",
+    "dataset_loaders",
+    "load_dataset",
+    "make_synthetic",
+    "split_dataset",
+    "zipf_exponents",
+]
+
+DatasetLoader = Callable[[Path | None, Sequence[str] | None, int | None, int], Dataset]
+dataset_loaders: Registry[DatasetLoader] = Registry("data source")
+dataset_loaders.register("criteo-kaggle", load_criteo_kaggle)
+dataset_loaders.register("criteo-terabyte", load_criteo_terabyte)
+dataset_loaders.register("flights", load_flights)
+dataset_loaders.register("synthetic", load_synthetic)
+
+
+def load_dataset(
+    source: str,
+    path: Path | None = None,
+    *,
+    features: Sequence[str] | None = None,
+    rows: int | None = None,
+    seed: int = 0,
+) -> Dataset:
+    """The data set of a registered source.
+
+    `features` keeps only these categorical features, in this order; `rows` limits how many rows are read, earliest
+    first; `seed` matters to generated data.
+
+    Raises:
+        UnknownNameError: a source that is not registered, or a feature that the data lacks.
+        InputError: no path where one is needed, or bad values; names file, column, row and value.
+        CorruptFileError: a truncated file, or one of another format.
+    """
+    return dataset_loaders.get(source)(path, features, rows, seed)
