@@ -1,0 +1,79 @@
+"""What a section says, before anything is drawn: prose, charts and tables as plain data."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from planner.report.provenance import Provenance
+
+__all__ = ["Chart", "Column", "Row", "Rows", "Section", "Table", "Tile"]
+
+Row = Mapping[str, Any]
+Rows = tuple[Row, ...]
+CellKind = Literal[
+    "text", "number", "integer", "ms", "bytes", "flops", "percent", "rate", "bar", "provenance", "tick", "value"
+]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Column:
+    """A column: `key` in each row, its heading, and how values read (`kind`)."""
+
+    key: str
+    title: str
+    kind: CellKind = "text"
+    note: str = ""
+
+    @property
+    def numeric(self) -> bool:
+        """Whether values stand right-aligned."""
+        return self.kind not in {"text", "provenance", "tick"}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Table:
+    """Rows under columns. A row's `provenance`, where it has one, decides how its figures look.
+
+    `highlight` names a key whose truth lifts a row out; only the first `most` rows are shown, the frame holds all.
+    """
+
+    name: str
+    caption: str
+    columns: tuple[Column, ...]
+    rows: Rows
+    highlight: str = ""
+    most: int = 40
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Chart:
+    """A Vega-Lite spec with the rows behind it; `summary` says in words what it shows."""
+
+    name: str
+    title: str
+    summary: str
+    spec: Mapping[str, Any]
+    rows: Rows
+    half: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Section:
+    """One part of the page; `missing` says why there is nothing to show."""
+
+    anchor: str
+    title: str
+    prose: tuple[str, ...] = ()
+    charts: tuple[Chart, ...] = ()
+    tables: tuple[Table, ...] = ()
+    missing: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tile:
+    """A key figure."""
+
+    label: str
+    value: str
+    note: str = ""
+    provenance: Provenance | None = None

@@ -1,0 +1,74 @@
+"""How a value reads: three significant digits, units that fit, a dash for what is not known."""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from planner.report.blocks import CellKind
+from profiles.units import format_bytes, format_count, format_ms
+
+__all__ = ["UNKNOWN", "format_money", "format_number", "format_percent", "format_points", "format_value"]
+
+UNKNOWN = "–"
+
+
+def format_value(value: Any, kind: CellKind) -> str:
+    """The text of a table's cell."""
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return UNKNOWN
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return _FORMATS[kind](value)
+
+
+def format_number(value: float) -> str:
+    """At least three significant digits, thousands set apart: `1,240`, `0.0123`, `3.1`."""
+    if value == 0 or 1e-4 <= abs(value) < 1000:
+        return f"{value:.3g}"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.2e}"
+
+
+def format_percent(share: float) -> str:
+    """A share in percent; small ones keep two digits, ones near the whole are not rounded up to it."""
+    percent = 100 * share
+    if 0 < percent < 0.01:
+        return "< 0.01 %"
+    if 99.99 < percent < 100:
+        return "> 99.99 %"
+    digits = 1 if abs(percent) >= 10 else 2
+    text = f"{percent:.{digits}f}"
+    return f"{percent:.2f} %" if text == "100.0" and percent != 100 else f"{text.rstrip('0').rstrip('.')} %"
+
+
+def format_points(share: float) -> str:
+    """A difference of shares in percentage points, with its sign."""
+    return f"{100 * share:+.2f} points"
+
+
+def format_money(amount: float) -> str:
+    """An amount of money in the study's currency (prices carry none)."""
+    return f"{amount:,.2f}" if amount >= 1 else f"{amount:.3g}"
+
+
+def _format_rate(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _plain(value: Any) -> str:
+    return format_number(value) if isinstance(value, int | float) else str(value)
+
+
+_FORMATS: Mapping[str, Callable[[Any], str]] = {
+    "bar": format_percent,
+    "bytes": format_bytes,
+    "flops": format_count,
+    "integer": lambda value: f"{value:,}",
+    "ms": format_ms,
+    "number": format_number,
+    "percent": format_percent,
+    "provenance": str,
+    "rate": _format_rate,
+    "text": str,
+    "tick": str,
+    "value": _plain,
+}

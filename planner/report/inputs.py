@@ -1,0 +1,103 @@
+"""What the report is made from: plain data, one part per section; a part that is None is left out, and the page says so.
+
+Rows are flat mappings of JSON values, so that everything here survives a round trip through a file.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from planner.report.blocks import Rows
+from profiles.errors import InputError
+from profiles.records import ComponentProfile, Fingerprint
+
+__all__ = ["MappingInputs", "ReportInputs", "SearchInputs", "ServingInputs", "ValidationInputs"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ValidationInputs:
+    """The cost model against held-out measurements.
+
+    `summary` has the keys of `recplan validate --json`. `points`: one row per held-out component with `kind`,
+    `measured_ms`, `predicted_ms`, and where known `low_ms`, `high_ms`, `batch`.
+    """
+
+    summary: Mapping[str, Any]
+    points: Rows = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SearchInputs:
+    """The search's trials.
+
+    `trials`: one row per trial with `number`, `state`, `representation`, `accuracy`, `auc`, `log_loss`,
+    `latency_ms` (on `latency_device`, for a query of `latency_batch` samples), `parameter_bytes`, `flops`, `feasible`,
+    `pareto` (is it on the front), `provenance` (of the latency), and where known `reason`, `train_seconds`.
+    `objectives` and `constraints` are those of the study; `chosen` is the trial whose components are shown.
+    """
+
+    trials: Rows
+    objectives: tuple[str, ...] = ("auc", "latency_ms", "parameter_bytes")
+    constraints: Mapping[str, float] = field(default_factory=dict)
+    latency_device: str = ""
+    latency_batch: int = 0
+    hypervolume: float | None = None
+    chosen: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MappingInputs:
+    """Why the plan holds the paths it holds.
+
+    `decisions`: one row per considered path with `device`, `candidate`, `representation`, `kept`, `reason`, and where
+    known `step`, `parameter_bytes`.
+    """
+
+    decisions: Rows
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ServingInputs:
+    """The plan under load.
+
+    `simulations`: per policy the object of `recplan simulate --json`, with `policy` (a label, unique) and `static`
+    (whether it serves every query on one path). `capacity`: the object of `recplan capacity --json`, whose policies
+    carry the same labels; `confidence` of its intervals, 0.95 by default. The three frames are those of
+    `serving_sim.charts`, as rows.
+    """
+
+    simulations: Rows
+    capacity: Mapping[str, Any] | None = None
+    latency: Rows = ()
+    path_share: Rows = ()
+    violations: Rows = ()
+
+    def __post_init__(self) -> None:
+        labels = [str(row.get("policy", "")) for row in self.simulations]
+        if not labels or not all(labels) or len(set(labels)) < len(labels):
+            raise InputError(f"serving.simulations: every one needs a `policy` label of its own, but got {labels}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReportInputs:
+    """Everything on the page. `created` is an ISO date; `study` is the study file as read; `data` describes the rows."""
+
+    name: str
+    created: str
+    study: Mapping[str, Any]
+    fingerprint: Fingerprint
+    data: str = ""
+    seeds: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    plan: Mapping[str, Any] | None = None
+    profile: tuple[ComponentProfile, ...] | None = None
+    validation: ValidationInputs | None = None
+    search: SearchInputs | None = None
+    mapping: MappingInputs | None = None
+    serving: ServingInputs | None = None
+
+    def __post_init__(self) -> None:
+        if not self.name.strip():
+            raise InputError("name: must not be empty")
+        if self.serving is not None and self.plan is None:
+            raise InputError("serving: needs the plan that was served")
