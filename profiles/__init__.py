@@ -1,1 +1,72 @@
 """Measure the building blocks of any PyTorch model, module by module."""
+
+from typing import TYPE_CHECKING
+
+from profiles.component import Component, Work, make_component
+from profiles.devices import LocalDevice, local_devices, resolve_device
+from profiles.errors import (
+    CorruptFileError,
+    InfeasibleError,
+    InputError,
+    MeasurementError,
+    RecplanError,
+    StorageError,
+    UnknownNameError,
+)
+from profiles.fingerprint import current_fingerprint
+from profiles.hardware import LOCAL_CPU, Hardware, catalogue, get_hardware
+from profiles.lazy import lazy_attributes
+from profiles.parts import TornLineWarning
+from profiles.providers import BuiltComponent, ComponentProvider, Target, load_target
+from profiles.records import ComponentProfile, Fingerprint, Latency
+from profiles.store import ProfileStore
+from profiles.sweep import SweepOptions, SweepProgress, SweepResult, sweep
+from profiles.timing import TimingOptions, measure_latency
+
+if TYPE_CHECKING:
+    from profiles.executors.in_process import InProcessExecutor
+    from profiles.executors.ray import RayExecutor
+
+__all__ = [
+    "LOCAL_CPU",
+    "BuiltComponent",
+    "Component",
+    "ComponentProfile",
+    "ComponentProvider",
+    "CorruptFileError",
+    "Fingerprint",
+    "Hardware",
+    "InProcessExecutor",
+    "InfeasibleError",
+    "InputError",
+    "Latency",
+    "LocalDevice",
+    "MeasurementError",
+    "ProfileStore",
+    "RayExecutor",
+    "RecplanError",
+    "StorageError",
+    "SweepOptions",
+    "SweepProgress",
+    "SweepResult",
+    "Target",
+    "TimingOptions",
+    "TornLineWarning",
+    "UnknownNameError",
+    "Work",
+    "catalogue",
+    "current_fingerprint",
+    "get_hardware",
+    "load_target",
+    "local_devices",
+    "make_component",
+    "measure_latency",
+    "resolve_device",
+    "sweep",
+]
+
+# These load torch or Ray.
+__getattr__ = lazy_attributes(
+    __name__,
+    {"InProcessExecutor": "profiles.executors.in_process", "RayExecutor": "profiles.executors.ray"},
+)

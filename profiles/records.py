@@ -6,11 +6,11 @@ from typing import Any, Literal
 
 from profiles.errors import InputError
 
-__all__ = ["SCHEMA", "ComponentProfile", "Fingerprint", "Latency", "Provenance"]
+__all__ = ["LATENCY_FIELDS", "SCHEMA", "ComponentProfile", "Fingerprint", "Latency", "Provenance"]
 
 SCHEMA = "recplan.profile/1"
 Provenance = Literal["measured", "aggregated", "estimated", "skipped"]
-_LATENCIES = ("in_situ", "warm", "cold")
+LATENCY_FIELDS = ("in_situ", "warm", "cold")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -100,7 +100,7 @@ class ComponentProfile:
         try:
             body["fingerprint"] = _fingerprint(body["fingerprint"])
             body["preprocessors"] = tuple(body["preprocessors"])
-            for name in _LATENCIES:
+            for name in LATENCY_FIELDS:
                 body[name] = Latency(**body[name]) if body.get(name) is not None else None
             return cls(**body)
         except (KeyError, TypeError) as error:
@@ -110,7 +110,7 @@ class ComponentProfile:
         """One flat dict per row for a frame: `warm_p25_ms`, `fingerprint_threads`, ..."""
         flat: dict[str, Any] = {}
         for key, value in self.to_row().items():
-            if key in _LATENCIES:
+            if key in LATENCY_FIELDS:
                 names = [f.name for f in fields(Latency)]
                 flat |= {f"{key}_{name}": (value or {}).get(name) for name in names}
             elif key == "fingerprint":
@@ -119,6 +119,17 @@ class ComponentProfile:
                 flat[key] = value
         flat["preprocessors"] = "+".join(self.preprocessors)
         return flat
+
+    @classmethod
+    def from_flat(cls, flat: Mapping[str, Any]) -> "ComponentProfile":
+        """The profile that `to_flat` flattened; an `InputError` names what is wrong."""
+        row = dict(flat)
+        for name in LATENCY_FIELDS:
+            parts = {f.name: row.pop(f"{name}_{f.name}", None) for f in fields(Latency)}
+            row[name] = None if parts["n"] is None else parts
+        row["fingerprint"] = {f.name: row.pop(f"fingerprint_{f.name}", None) for f in fields(Fingerprint)}
+        row["preprocessors"] = [name for name in str(row.get("preprocessors") or "").split("+") if name]
+        return cls.from_row(row)
 
     def skipped(self, reason: str) -> "ComponentProfile":
         """The same row, marked as not measured, with why."""

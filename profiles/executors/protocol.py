@@ -1,0 +1,32 @@
+"""The extension point for where measurements run."""
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from profiles.component import Component
+from profiles.providers.protocol import ComponentProvider
+from profiles.records import ComponentProfile, Fingerprint
+from profiles.sweep_options import SweepOptions
+
+__all__ = ["Executor"]
+
+
+class Executor(Protocol):
+    """Runs `profiles.measure.measure_group` somewhere; one component at a time per device."""
+
+    def fingerprint(self, device: str, threads: int) -> Fingerprint:
+        """What rows measured on that device will carry; called once, before `measure`."""
+        ...
+
+    def measure(
+        self,
+        groups: Sequence[tuple[Component, ...]],
+        provider: ComponentProvider,
+        device: str,
+        options: SweepOptions,
+    ) -> Iterator[ComponentProfile]:
+        """A row for every component of every group, as soon as it is there.
+
+        The caller writes each row before it asks for the next.
+        """
+        ...

@@ -1,0 +1,116 @@
+"""Measure on a Ray cluster: one dedicated actor per device, the driver alone writes."""
+
+import logging
+import os
+from collections.abc import Iterator, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+import ray
+
+from profiles.component import Component
+from profiles.errors import MeasurementError
+from profiles.executors.restarts import WorkerDiedError, run_with_restarts
+from profiles.executors.worker import MeasuringWorker
+from profiles.hardware import LOCAL_CPU
+from profiles.measure import skipped_row
+from profiles.providers.protocol import ComponentProvider
+from profiles.records import ComponentProfile, Fingerprint
+from profiles.sweep_options import SweepOptions
+
+__all__ = ["RayExecutor"]
+
+
+class RayExecutor:
+    """Measures on `address`: `local` starts a cluster of this machine, `auto` or `ray://host:port` joins one.
+
+    Connects at the first use; `close`, or leaving it as a context manager, ends its actors, and the cluster if it
+    started that. Concurrent measurements spoil each other: run one sweep per device at a time.
+    """
+
+    def __init__(self, address: str = "local", *, retries: int = 1) -> None:
+        self._address = address
+        self._retries = retries
+        self._workers: dict[tuple[str, int], Any] = {}
+        self._has_connected = False
+
+    def fingerprint(self, device: str, threads: int) -> Fingerprint:
+        """The fingerprint that the actor of that device reports."""
+        try:
+            fingerprint: Fingerprint = ray.get(self._worker(device, threads).fingerprint.remote())
+        except ray.exceptions.RayActorError as error:
+            self._forget(device, threads)
+            raise MeasurementError(f"the measuring worker of {device!r} did not start: {error}") from error
+        return fingerprint
+
+    def measure(
+        self,
+        groups: Sequence[tuple[Component, ...]],
+        provider: ComponentProvider,
+        device: str,
+        options: SweepOptions,
+    ) -> Iterator[ComponentProfile]:
+        """Rows group by group; a group whose actor died runs again on a new one."""
+        fingerprint = self.fingerprint(device, options.threads)
+
+        def run(group: tuple[Component, ...]) -> list[ComponentProfile]:
+            worker = self._worker(device, options.threads)
+            try:
+                rows: list[ComponentProfile] = ray.get(worker.measure.remote(group, provider, options))
+            except ray.exceptions.RayActorError as error:
+                self._forget(device, options.threads)
+                raise WorkerDiedError(str(error).splitlines()[0]) from error
+            return rows
+
+        def give_up(component: Component, reason: str) -> ComponentProfile:
+            return skipped_row(component, fingerprint, reason)
+
+        return run_with_restarts(groups, run, give_up, retries=self._retries)
+
+    def close(self) -> None:
+        """End the actors, and the cluster if this executor started it."""
+        for worker in self._workers.values():
+            ray.kill(worker)
+        self._workers.clear()
+        if self._has_connected:
+            ray.shutdown()
+            self._has_connected = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _worker(self, device: str, threads: int) -> Any:
+        self._connect()
+        key = (device, threads)
+        if key not in self._workers:
+            # A runtime environment of its own keeps Ray from handing out a used process with another thread count.
+            actor = ray.remote(
+                num_cpus=1 if device == LOCAL_CPU else 0,
+                num_gpus=0 if device == LOCAL_CPU else 1,
+                runtime_env={"env_vars": {"OMP_NUM_THREADS": str(threads)}},
+            )(MeasuringWorker)
+            # Ray shows an actor only the GPU it was given, which torch then counts from 0.
+            seen_as = "cuda:0" if device.startswith("cuda") else device
+            self._workers[key] = actor.remote(seen_as, threads)
+        return self._workers[key]
+
+    def _forget(self, device: str, threads: int) -> None:
+        self._workers.pop((device, threads), None)
+
+    def _connect(self) -> None:
+        if ray.is_initialized():
+            return
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        include_dashboard = False if self._address == "local" else None
+        ray.init(
+            address=self._address,
+            log_to_driver=False,
+            logging_level=logging.ERROR,
+            include_dashboard=include_dashboard,
+        )
+        self._has_connected = True

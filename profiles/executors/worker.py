@@ -1,0 +1,32 @@
+"""The measuring worker: a plain object that one Ray actor wraps per device."""
+
+from collections.abc import Sequence
+
+import torch
+
+from profiles.component import Component
+from profiles.fingerprint import current_fingerprint
+from profiles.measure import measure_group
+from profiles.providers.protocol import ComponentProvider
+from profiles.records import ComponentProfile, Fingerprint
+from profiles.sweep_options import SweepOptions
+
+__all__ = ["MeasuringWorker"]
+
+
+class MeasuringWorker:
+    """Owns its process: sets torch's thread count for good, since OMP_NUM_THREADS alone may come too late for torch."""
+
+    def __init__(self, device: str, threads: int) -> None:
+        torch.set_num_threads(threads)
+        self._device = device
+
+    def fingerprint(self) -> Fingerprint:
+        """The fingerprint of the worker's machine, with the thread count that torch really has."""
+        return current_fingerprint(self._device, torch.get_num_threads())
+
+    def measure(
+        self, group: Sequence[Component], provider: ComponentProvider, options: SweepOptions
+    ) -> list[ComponentProfile]:
+        """The rows of one group."""
+        return list(measure_group(group, provider, self._device, options))

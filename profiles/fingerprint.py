@@ -1,0 +1,64 @@
+"""What a measurement was made with: device, threads, library versions, source revision, time."""
+
+import platform
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+
+from profiles.devices import resolve_device
+from profiles.hardware import LOCAL_CPU
+from profiles.records import Fingerprint
+
+__all__ = ["current_fingerprint", "current_timestamp"]
+
+_LIBRARIES = ("numpy", "recplan", "torch")
+
+
+def current_fingerprint(device: str = LOCAL_CPU, threads: int | None = None) -> Fingerprint:
+    """The fingerprint of a measurement made here and now.
+
+    `device` is any name that `resolve_device` takes; `threads` is the thread count that will be used, by default the
+    count that torch uses now.
+    """
+    import torch
+
+    local = resolve_device(device)
+    return Fingerprint(
+        device=local.name,
+        processor=local.processor,
+        threads=torch.get_num_threads() if threads is None else threads,
+        python=platform.python_version(),
+        libraries=tuple((name, _version(name)) for name in _LIBRARIES),
+        driver=local.driver,
+        git_revision=_git_revision(Path(__file__).resolve().parent.parent),
+        timestamp=current_timestamp(),
+    )
+
+
+def current_timestamp() -> str:
+    """Now, in UTC, to the microsecond: texts of equal length, so that they sort as times do."""
+    return datetime.now(UTC).isoformat(timespec="microseconds")
+
+
+def _version(library: str) -> str:
+    try:
+        return metadata.version(library)
+    except metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def _git_revision(checkout: Path) -> str:
+    """The commit that a plain checkout stands at, read from its files; empty where there is none."""
+    git = checkout / ".git"
+    try:
+        head = (git / "HEAD").read_text(encoding="utf-8").strip()
+        if not head.startswith("ref: "):
+            return head
+        reference = head.removeprefix("ref: ")
+        if (git / reference).is_file():
+            return (git / reference).read_text(encoding="utf-8").strip()
+        lines = (git / "packed-refs").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return ""
+    commits = [line.split(" ", 1)[0] for line in lines if line.endswith(f" {reference}")]
+    return commits[0] if commits else ""

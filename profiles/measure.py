@@ -1,0 +1,174 @@
+"""Measure a group of components in turns: every executor runs these functions."""
+
+import gc
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, TypeVar
+
+import torch
+from torch import nn
+
+from profiles.cold_cache import CacheSweeper
+from profiles.component import Component, Work
+from profiles.devices import LocalDevice, resolve_device
+from profiles.fingerprint import current_fingerprint, current_timestamp
+from profiles.providers.protocol import ComponentProvider
+from profiles.records import ComponentProfile, Fingerprint, Latency
+from profiles.sweep_options import SweepOptions
+from profiles.timing import Sample, clock_for, summarize, time_visit
+from profiles.utilisation import bandwidth_share, model_flops_share
+
+__all__ = ["measure_group", "move_to", "skipped_row", "thread_count"]
+
+T = TypeVar("T")
+
+
+def measure_group(
+    components: Sequence[Component],
+    provider: ComponentProvider,
+    device: str,
+    options: SweepOptions,
+) -> Iterator[ComponentProfile]:
+    """One row per component, yielded as soon as its last visit is done.
+
+    All components are built, then visited in turn, so that the visits of each are apart in time. One that raises
+    becomes a `skipped` row with the reason. Call under `thread_count(options.threads)`.
+    """
+    fingerprint = current_fingerprint(device, options.threads)
+    local = resolve_device(device)
+    subjects: list[_Subject] = []
+    for component in components:
+        built = _attempt(partial(_build, component, provider, local, options))
+        if isinstance(built, _Failure):
+            yield skipped_row(component, fingerprint, built.reason)
+        else:
+            subjects.append(built)
+    sweep_caches = CacheSweeper(local.torch_name) if options.cold else None
+    gc.collect()
+    for visit in range(options.visits):
+        is_last = visit == options.visits - 1
+        start = time.perf_counter()
+        for subject in tuple(subjects):
+            failure = _attempt(partial(subject.visit, local, options, sweep_caches))
+            if failure or is_last:
+                subjects.remove(subject)
+            if failure:
+                yield skipped_row(subject.component, fingerprint, failure.reason)
+            elif is_last:
+                yield subject.row(fingerprint, local)
+        if subjects:
+            time.sleep(max(0.0, options.least_gap_s - (time.perf_counter() - start)))
+
+
+def skipped_row(component: Component, fingerprint: Fingerprint, reason: str) -> ComponentProfile:
+    """The row of a component that could not be measured."""
+    return replace(_blank_row(component, fingerprint), provenance="skipped", reason=reason)
+
+
+def move_to(value: Any, device: torch.device) -> Any:
+    """Tensors in nested tuples, lists and dicts, moved; anything else that has a `.to` as well, the rest as it is."""
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(move_to(part, device) for part in value))
+    if isinstance(value, tuple | list):
+        return type(value)(move_to(part, device) for part in value)
+    if isinstance(value, Mapping):
+        return {key: move_to(part, device) for key, part in value.items()}
+    return value.to(device) if hasattr(value, "to") else value
+
+
+@contextmanager
+def thread_count(threads: int) -> Iterator[None]:
+    """Torch's thread count inside the block; put back afterwards."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Failure:
+    reason: str
+
+
+@dataclass(kw_only=True, slots=True, eq=False)
+class _Subject:
+    """A built component and the samples taken of it so far."""
+
+    component: Component
+    module: nn.Module
+    args: tuple[Any, ...]
+    work: Work
+    warm: list[tuple[Sample, ...]] = field(default_factory=list)
+    cold: list[tuple[Sample, ...]] = field(default_factory=list)
+
+    def visit(self, local: LocalDevice, options: SweepOptions, sweep_caches: CacheSweeper | None) -> None:
+        module, args = self.module, self.args
+
+        def call() -> object:
+            return module(*args)
+
+        clock, timing = clock_for(local.torch_name), options.timing
+        with torch.inference_mode():
+            if options.warm:
+                self.warm.append(time_visit(call, clock, timing))
+            if sweep_caches:
+                self.cold.append(time_visit(call, clock, timing, sweep_caches))
+
+    def row(self, fingerprint: Fingerprint, local: LocalDevice) -> ComponentProfile:
+        warm, cold = (self._latency(visits, local) for visits in (self.warm, self.cold))
+        row = _blank_row(self.component, replace(fingerprint, timestamp=current_timestamp()))
+        latency = warm or cold
+        median_ms = latency.median_ms if latency else 0.0
+        return replace(
+            row,
+            class_name=type(self.module).__name__,
+            warm=warm,
+            cold=cold,
+            flops=self.work.flops,
+            bytes_moved=self.work.bytes_moved,
+            parameter_bytes=self.work.parameter_bytes,
+            mfu=model_flops_share(self.work.flops, median_ms, local.name, self.component.dtype),
+            bandwidth_share=bandwidth_share(self.work.bytes_moved, median_ms, local.name),
+        )
+
+    def _latency(self, visits: list[tuple[Sample, ...]], local: LocalDevice) -> Latency | None:
+        return summarize(visits, sees_contention=clock_for(local.torch_name).sees_contention) if visits else None
+
+
+def _build(component: Component, provider: ComponentProvider, local: LocalDevice, options: SweepOptions) -> _Subject:
+    work = provider.work(component)
+    built = provider.build(component, options.seed)
+    return _Subject(
+        component=component,
+        module=built.module.eval().to(local.torch_device),
+        args=move_to(built.args, local.torch_device),
+        work=work,
+    )
+
+
+def _attempt(action: Callable[[], T]) -> T | _Failure:
+    try:
+        return action()
+    except Exception as error:  # noqa: BLE001 (one component's failure, whatever it is, must not end the sweep)
+        return _Failure(reason=f"{type(error).__name__}: {error}")
+
+
+def _blank_row(component: Component, fingerprint: Fingerprint) -> ComponentProfile:
+    return ComponentProfile(
+        path="",
+        class_name="",
+        kind=component.kind,
+        spec=component.spec(),
+        content_hash=component.content_hash(fingerprint.device_key()),
+        device=fingerprint.device,
+        batch=component.batch,
+        dtype=component.dtype,
+        phase=component.phase,
+        fingerprint=fingerprint,
+        provenance="measured",
+    )

@@ -1,0 +1,78 @@
+"""A PyTorch target: `package.module:function`, whose function returns (model, inputs)."""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from profiles.errors import InputError
+
+if TYPE_CHECKING:
+    from torch import nn
+
+__all__ = ["Target", "load_target"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Target:
+    """A model and the arguments of one forward pass."""
+
+    name: str
+    model: "nn.Module"
+    args: tuple[Any, ...] = ()
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+
+
+def load_target(name: str) -> Target:
+    """Call the function that `name` points to, with the working directory importable.
+
+    Its inputs are a tuple of positional arguments, a dict of keyword arguments, or a pair (tuple, dict) of both.
+
+    Raises:
+        InputError: the module or function is not there, it raises, or it returns something else; names the target.
+    """
+    module_name, separator, function_name = name.partition(":")
+    if not (separator and module_name and function_name):
+        raise InputError(f"target {name!r}: must look like package.module:function")
+    function = _find(name, module_name, function_name)
+    try:
+        result = function()
+    except Exception as error:
+        raise InputError(f"target {name!r}: the function raised {type(error).__name__}: {error}") from error
+    return _checked(name, result)
+
+
+def _find(name: str, module_name: str, function_name: str) -> Any:
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        module = import_module(module_name)
+    except Exception as error:
+        raise InputError(f"target {name!r}: cannot import {module_name!r}: {type(error).__name__}: {error}") from error
+    function = getattr(module, function_name, None)
+    if function is None:
+        raise InputError(f"target {name!r}: module {module_name!r} has no {function_name!r}")
+    if not callable(function):
+        raise InputError(f"target {name!r}: must be a function, but is a {type(function).__name__}")
+    return function
+
+
+def _checked(name: str, result: Any) -> Target:
+    from torch import nn
+
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise InputError(f"target {name!r}: must return (model, inputs), but returned a {type(result).__name__}")
+    model, inputs = result
+    if not isinstance(model, nn.Module):
+        raise InputError(f"target {name!r}: the model must be a torch.nn.Module, but is a {type(model).__name__}")
+    if isinstance(inputs, Mapping):
+        return Target(name=name, model=model, kwargs=dict(inputs))
+    if not isinstance(inputs, tuple):
+        raise InputError(
+            f"target {name!r}: inputs must be a tuple, a dict, or a (tuple, dict), but are a {type(inputs).__name__}"
+        )
+    if len(inputs) == 2 and isinstance(inputs[0], tuple) and isinstance(inputs[1], Mapping):
+        return Target(name=name, model=model, args=inputs[0], kwargs=dict(inputs[1]))
+    return Target(name=name, model=model, args=inputs)

@@ -1,0 +1,55 @@
+"""How a sweep measures."""
+
+from dataclasses import dataclass
+
+from profiles.errors import InputError
+from profiles.timing import TimingOptions
+
+__all__ = ["SweepOptions"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SweepOptions:
+    """Threads, visits and time per visit; `warm` and `cold` choose the latencies to take.
+
+    Groups of `group_size` components, or fewer where their parameters exceed `group_bytes` together, are built at once
+    and visited in turn. `retry_skipped` measures components again that an earlier sweep had to skip.
+    """
+
+    threads: int = 1
+    visits: int = 3
+    seconds_per_visit: float = 0.03
+    max_seconds_per_visit: float = 2.0
+    min_samples: int = 5
+    max_samples: int = 400
+    warm: bool = True
+    cold: bool = False
+    group_size: int = 16
+    group_bytes: int = 2 * 10**9
+    least_gap_s: float = 0.02
+    seed: int = 0
+    retry_skipped: bool = False
+
+    def __post_init__(self) -> None:
+        if self.threads < 1:
+            raise InputError(f"sweep: threads must be >= 1, but got {self.threads}")
+        if self.group_size < 1:
+            raise InputError(f"sweep: group_size must be >= 1, but got {self.group_size}")
+        if not (self.warm or self.cold):
+            raise InputError("sweep: must measure warm, cold or both, but got neither")
+        _ = self.timing
+
+    @property
+    def timing(self) -> TimingOptions:
+        """The part that times one visit; validates its values."""
+        return TimingOptions(
+            visits=self.visits,
+            seconds_per_visit=self.seconds_per_visit,
+            max_seconds_per_visit=self.max_seconds_per_visit,
+            min_samples=self.min_samples,
+            max_samples=self.max_samples,
+        )
+
+    def estimate_seconds(self, components: int) -> float:
+        """Rough time to measure that many components of short calls, contention and building aside."""
+        return components * self.visits * self.seconds_per_visit * (self.warm + self.cold)
