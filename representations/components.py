@@ -114,10 +114,9 @@ def _decoder(embedding: DheSpec, ids: int) -> Iterator[tuple[str, Component]]:
 
 
 def _interaction(spec: ModelSpec, batch: int) -> Component:
-    if spec.interaction == "concat":
-        return make_component("interaction", batch, {"function": "concat", "width": spec.interaction_width})
     vectors = len(spec.embeddings) + bool(spec.dense_features)
-    shape: Shape = {"function": "dot", "vectors": vectors, "dim": spec.embeddings[0].width}
+    shape: Shape = {"function": spec.interaction, "vectors": vectors}
+    shape |= {"dim": spec.embeddings[0].width} if spec.interaction == "dot" else {"width": spec.interaction_width}
     return make_component("interaction", batch, shape)
 
 
