@@ -1,0 +1,94 @@
+"""Trials on a Ray cluster: plain tasks that end in any order; the driver alone tells the journal."""
+
+import os
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Self
+
+import ray
+from ray.exceptions import RayError, RayTaskError
+
+from planner.search.evaluation import Trained, Trainer
+from profiles.errors import MeasurementError
+from representations.specs import ModelSpec
+
+__all__ = ["RayTrials", "train_candidate"]
+
+
+def train_candidate(train: Trainer, spec: ModelSpec, seed: int) -> Trained:
+    """What a worker runs."""
+    return train(spec, seed)
+
+
+class RayTrials:
+    """Trains on `address`: `local` starts a cluster of this machine, `auto` or `ray://host:port` joins one.
+
+    A cluster that this process has joined already is used as it is. A trial whose worker is lost is started again up to
+    `retries` times. `slots` candidates train at a time (as many as the cluster has room for by default), each on
+    `cpus_per_trial` CPUs.
+    """
+
+    def __init__(
+        self,
+        train: Trainer,
+        *,
+        address: str = "local",
+        slots: int | None = None,
+        cpus_per_trial: int = 1,
+        retries: int = 3,
+    ) -> None:
+        self._trainer = train
+        self._address, self._wanted_slots, self._cpus = address, slots, cpus_per_trial
+        self._retries = retries
+        self._running: dict[Any, tuple[int, str]] = {}
+        self._has_connected = False
+
+    def __enter__(self) -> Self:
+        if not ray.is_initialized():
+            os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+            # Ray allows no settings where it joins a cluster.
+            dashboard = False if self._address == "local" else None
+            ray.init(address=self._address, log_to_driver=False, include_dashboard=dashboard)
+            self._has_connected = True
+        self._shared_trainer = ray.put(self._trainer)
+        self._task = ray.remote(num_cpus=self._cpus, max_retries=self._retries)(train_candidate)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for reference in self._running:
+            ray.cancel(reference, force=True)
+        self._running.clear()
+        if self._has_connected:
+            ray.shutdown()
+            self._has_connected = False
+
+    @property
+    def slots(self) -> int:
+        """As asked for, or as many as the cluster's CPUs have room for."""
+        if self._wanted_slots is not None:
+            return self._wanted_slots
+        resources: Callable[[], dict[str, float]] = ray.cluster_resources
+        return max(1, int(resources().get("CPU", 1)) // self._cpus)
+
+    def submit(self, number: int, spec: ModelSpec, seed: int) -> None:
+        """Start the task."""
+        self._running[self._task.remote(self._shared_trainer, spec, seed)] = (number, spec.name)
+
+    def wait(self) -> tuple[int, Trained]:
+        """The result of the next task to end.
+
+        Raises:
+            MeasurementError: its worker was lost more often than it may be.
+        """
+        ended, _ = ray.wait(list(self._running), num_returns=1)
+        number, name = self._running.pop(ended[0])
+        try:
+            trained: Trained = ray.get(ended[0])
+        except RayTaskError:
+            raise
+        except RayError as error:
+            reason = str(error).splitlines()[0]
+            raise MeasurementError(f"trial {number} ({name}): its worker was lost too often: {reason}") from error
+        return number, trained
