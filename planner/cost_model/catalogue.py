@@ -1,0 +1,118 @@
+"""The model of a device that is not here: published peaks, an assumed share of them, launch and link overheads."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from planner.cost_model.estimates import Estimates, Floats, LatencyProvenance
+from planner.cost_model.features import WorkFormula
+from profiles.component import Component
+from profiles.errors import InputError
+from profiles.hardware import Hardware
+from profiles.units import MS_PER_S
+
+__all__ = ["RooflineDeviceModel"]
+
+# Eager kernels per component; every other kind launches one.
+_LAUNCHES: Mapping[str, int] = {"dhe_encoder": 5, "interaction": 3}
+# Where a dtype has no published peak, the peak of the dtype that the device would compute it in.
+_STAND_INS: Mapping[str, tuple[str, ...]] = {
+    "float32": ("tf32", "bfloat16", "float16"),
+    "bfloat16": ("float16", "tf32", "float32"),
+    "float16": ("bfloat16", "tf32", "float32"),
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RooflineDeviceModel:
+    """launches x overhead + max(flops / (peak x share), bytes / (bandwidth x share)); always `estimated`.
+
+    Nothing here was measured on the device. Where a model's parameters fit on-chip memory, bytes move at its bandwidth,
+    else they stream from the device's memory.
+    """
+
+    # GEMMs reach 0.705 (A100) to 0.80 (H200) of their peak, copies 0.836 (A100) to 0.944 (V100) of theirs.
+    default_flops_share: ClassVar[float] = 0.7
+    default_bandwidth_share: ClassVar[float] = 0.85
+    # An assumption, not an error estimate: small kernels reach a half of what large ones do, or less.
+    interval_factor: ClassVar[float] = 2.0
+
+    hardware: Hardware
+    work: WorkFormula
+    power_w: float | None = None
+
+    def __post_init__(self) -> None:
+        if not self.hardware.bandwidth_bytes_per_s > 0:
+            raise InputError(f"device {self.hardware.name!r}: has no published bandwidth, so it must be measured")
+
+    @property
+    def scatter_sigma(self) -> float:
+        """0: the scatter of single calls is unknown."""
+        return 0.0
+
+    @property
+    def busy_w(self) -> float | None:
+        """The given power, else the catalogue's thermal design power."""
+        return self.power_w if self.power_w is not None else self.hardware.tdp_w
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was assumed, for the reader of a report."""
+        shares = f"{self._flops_share():.3g} of the peak FLOP/s and {self._bandwidth_share():.3g} of the bandwidth"
+        interval = f"intervals are a factor of {self.interval_factor:g} either way, by assumption"
+        estimated = f"{self.hardware.name}: estimated from published figures, {shares}; {interval}"
+        used = self.peak_dtype("float32")
+        return (estimated,) if used == "float32" else (estimated, f"float32 is taken at the published {used} peak")
+
+    def predict(self, components: Sequence[Component], *, resident_bytes: int | None = None) -> Estimates:
+        """Latency of each component; `resident_bytes` decides on-chip or streaming (its own bytes by default).
+
+        Raises:
+            InputError: no peak for a component's dtype nor for one that could stand in.
+        """
+        works = [self.work(component) for component in components]
+        provenance: list[LatencyProvenance] = ["estimated"] * len(components)
+        mean = np.empty(len(components))
+        for i, (component, work) in enumerate(zip(components, works, strict=True)):
+            resident = work.parameter_bytes if resident_bytes is None else resident_bytes
+            compute_s = work.flops / self._peak(component.dtype)[1] if work.flops else 0.0
+            launches = _LAUNCHES.get(component.kind, 1) * self.hardware.launch_overhead_s
+            mean[i] = (launches + max(compute_s, work.bytes_moved / self._bandwidth(resident))) * MS_PER_S
+        return Estimates(
+            mean_ms=mean,
+            low_ms=mean / self.interval_factor,
+            high_ms=mean * self.interval_factor,
+            provenance=tuple(provenance),
+            extrapolated=np.zeros(len(components), dtype=np.bool_),
+        )
+
+    def transfer_ms(self, input_bytes: Floats) -> Floats:
+        """The link's latency plus the bytes over its bandwidth; zeros for a device without a host link."""
+        link = self.hardware.host_link_bytes_per_s
+        if link is None:
+            return np.zeros(len(input_bytes))
+        return (self.hardware.host_link_latency_s + input_bytes / link) * MS_PER_S
+
+    def peak_dtype(self, dtype: str) -> str:
+        """The dtype whose published peak stands for `dtype`."""
+        return self._peak(dtype)[0]
+
+    def _peak(self, dtype: str) -> tuple[str, float]:
+        for name in (dtype, *_STAND_INS.get(dtype, ())):
+            if peak := self.hardware.peak(name):
+                return name, peak * self._flops_share()
+        known = ", ".join(self.hardware.peak_flops_per_s) or "none"
+        raise InputError(f"device {self.hardware.name!r}: no peak for dtype {dtype!r}; published: {known}")
+
+    def _bandwidth(self, resident_bytes: int) -> float:
+        fast = self.hardware.on_chip_bandwidth_bytes_per_s
+        on_chip = fast is not None and resident_bytes <= self.hardware.on_chip_bytes
+        return (fast if fast and on_chip else self.hardware.bandwidth_bytes_per_s) * self._bandwidth_share()
+
+    def _flops_share(self) -> float:
+        return self.hardware.achieved_flops_share or self.default_flops_share
+
+    def _bandwidth_share(self) -> float:
+        return self.hardware.achieved_bandwidth_share or self.default_bandwidth_share

@@ -1,0 +1,68 @@
+"""What a device model answers, and the protocol by which any device model is asked."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profiles.component import Component
+
+__all__ = ["DeviceModel", "Estimates", "Floats", "LatencyProvenance", "worst_provenance"]
+
+Floats = NDArray[np.float64]
+LatencyProvenance = Literal["measured", "predicted", "estimated"]
+_FROM_BEST: tuple[LatencyProvenance, ...] = ("measured", "predicted", "estimated")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Estimates:
+    """Latencies of components in the order asked, with 90 % intervals; all arrays of shape [N].
+
+    `extrapolated` marks predictions beyond the measured shapes and batches.
+    """
+
+    mean_ms: Floats
+    low_ms: Floats
+    high_ms: Floats
+    provenance: tuple[LatencyProvenance, ...]
+    extrapolated: NDArray[np.bool_]
+
+
+class DeviceModel(Protocol):
+    """Predicts latencies on one device."""
+
+    @property
+    def scatter_sigma(self) -> float:
+        """Lognormal sigma of single calls about the mean, 0 where it was never measured."""
+        ...
+
+    @property
+    def busy_w(self) -> float | None:
+        """Power while busy, None where it is unknown."""
+        ...
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of its answers must know: what the label is, what was assumed."""
+        ...
+
+    def predict(self, components: Sequence[Component], *, resident_bytes: int | None = None) -> Estimates:
+        """Latency of each component alone.
+
+        `resident_bytes` is what the device holds while they run (all parameters of the model), where the caller knows.
+
+        Raises:
+            UnknownNameError: a kind of component that this model has never seen.
+        """
+        ...
+
+    def transfer_ms(self, input_bytes: Floats) -> Floats:
+        """Time to bring a query's inputs to the device; zeros for the processor that holds them already."""
+        ...
+
+
+def worst_provenance(parts: Iterable[LatencyProvenance]) -> LatencyProvenance:
+    """The least certain of the parts: what a sum of them deserves."""
+    return max(parts, key=_FROM_BEST.index)

@@ -1,0 +1,151 @@
+"""The model of one family of components: roofline, residual, and what held-out rows say of both."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.cost_model.estimates import Floats
+from planner.cost_model.features import CostDrivers, WorkFormula, drivers_of
+from planner.cost_model.intervals import FOLDS, cross_half_widths, fold_numbers, half_width
+from planner.cost_model.residual import Residual, fit_residual
+from planner.cost_model.roofline import PhysicalLimits, Roofline, fit_roofline
+from profiles.component import Component
+
+__all__ = ["FEWEST_FOR_RESIDUAL", "FamilyEstimate", "FamilyModel", "HeldOut", "fit_family"]
+
+FEWEST_FOR_RESIDUAL = 8
+# A dimension may exceed the measured range by so many doublings before a prediction counts as extrapolated.
+_TOLERANCE = 0.1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class FamilyEstimate:
+    """Predictions for N components, 90 % intervals, and which of them lie outside the measured range."""
+
+    mean_ms: Floats
+    low_ms: Floats
+    high_ms: Floats
+    extrapolated: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class HeldOut:
+    """Training rows as predicted by models that never saw their shape; arrays of shape [N].
+
+    The only row of a family is missing here: there is nothing to predict it from.
+    """
+
+    components: tuple[Component, ...]
+    measured_ms: Floats
+    predicted_ms: Floats
+    half_widths: Floats
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class CoreModel:
+    """A fit without an interval: roofline times the learned factor.
+
+    Outside the measured range the factor is that of the range's nearest point.
+    """
+
+    names: tuple[str, ...]
+    roofline: Roofline
+    residual: Residual | None
+    lowest_F: Floats
+    highest_F: Floats
+
+    def predict(self, drivers: CostDrivers) -> Floats:
+        """[N]: latency in ms."""
+        roof = self.roofline.predict(drivers)
+        if self.residual is None:
+            return roof
+        return roof * np.exp(self.residual.predict(np.clip(drivers.features(), self.lowest_F, self.highest_F)))
+
+    def doublings_outside(self, drivers: CostDrivers) -> Floats:
+        """[N]: how far the farthest dimension lies outside the measured range, in doublings."""
+        logs, count = drivers.log_dimensions(), len(self.names)
+        below, above = self.lowest_F[:count] - logs, logs - self.highest_F[:count]
+        outside: Floats = np.maximum(np.maximum(below, above), 0.0).max(axis=1, initial=0.0)
+        return outside
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class FamilyModel:
+    """A fitted family. `half_width` is the 90 % interval's, in logs, inside the measured range."""
+
+    name: str
+    kind: str
+    core: CoreModel
+    half_width: float
+    held_out: HeldOut
+
+    def predict(self, components: Sequence[Component], work: WorkFormula) -> FamilyEstimate:
+        """Latencies; beyond the measured range the interval widens by its own width with every doubling."""
+        drivers = drivers_of(components, work, self.core.names)
+        mean = self.core.predict(drivers)
+        outside = self.core.doublings_outside(drivers)
+        extrapolated = outside > _TOLERANCE
+        factor = np.exp(self.half_width * (1 + np.where(extrapolated, outside, 0.0)))
+        return FamilyEstimate(mean_ms=mean, low_ms=mean / factor, high_ms=mean * factor, extrapolated=extrapolated)
+
+
+def fit_family(
+    name: str,
+    components: Sequence[Component],
+    label_ms: Floats,
+    work: WorkFormula,
+    limits: PhysicalLimits,
+    *,
+    seed: int,
+) -> FamilyModel:
+    """Fit on all rows; the interval comes from fits that leave out a fold at a time."""
+    drivers = drivers_of(components, work)
+    fold_N = fold_numbers(components, seed=seed)
+    predicted = _held_out_predictions(drivers, label_ms, fold_N, limits, seed=seed)
+    held = np.flatnonzero(np.isfinite(predicted))
+    errors = np.log(label_ms[held] / predicted[held])
+    held_out = HeldOut(
+        components=tuple(components[i] for i in held.tolist()),
+        measured_ms=label_ms[held],
+        predicted_ms=predicted[held],
+        half_widths=cross_half_widths(errors, fold_N[held]),
+    )
+    return FamilyModel(
+        name=name,
+        kind=components[0].kind,
+        core=fit_core(drivers, label_ms, limits, seed=seed),
+        half_width=half_width(errors),
+        held_out=held_out,
+    )
+
+
+def fit_core(drivers: CostDrivers, label_ms: Floats, limits: PhysicalLimits, *, seed: int) -> CoreModel:
+    """Roofline, and a residual where there are rows enough for one."""
+    roofline = fit_roofline(drivers, label_ms, limits)
+    features = drivers.features()
+    residual = None
+    if len(label_ms) >= FEWEST_FOR_RESIDUAL:
+        residual = fit_residual(features, np.log(label_ms / roofline.predict(drivers)), seed=seed)
+    return CoreModel(
+        names=drivers.names,
+        roofline=roofline,
+        residual=residual,
+        lowest_F=features.min(axis=0),
+        highest_F=features.max(axis=0),
+    )
+
+
+def _held_out_predictions(
+    drivers: CostDrivers, label_ms: Floats, fold_N: NDArray[np.int64], limits: PhysicalLimits, *, seed: int
+) -> Floats:
+    predicted = np.full(len(label_ms), np.nan)
+    for fold in range(FOLDS):
+        held = np.flatnonzero(fold_N == fold)
+        kept = np.flatnonzero(fold_N != fold)
+        if not len(held) or not len(kept):
+            continue
+        core = fit_core(drivers.take(kept), label_ms[kept], limits, seed=seed)
+        predicted[held] = core.predict(drivers.take(held))
+    return predicted

@@ -1,0 +1,100 @@
+"""What drives a component's cost, as numbers: batch, shape, work.
+
+Array suffixes: N components, D dimensions, F features.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.cost_model.estimates import Floats
+from profiles.component import Component, Work
+from profiles.errors import InputError
+
+__all__ = ["BYTES_PER_MIB", "CostDrivers", "WorkFormula", "drivers_of", "family_of"]
+
+WorkFormula = Callable[[Component], Work]
+BYTES_PER_MIB = 2**20
+# Hashing an id costs the same whatever the range of ids.
+_WITHOUT_COST = frozenset({("dhe_encoder", "rows")})
+
+
+def family_of(component: Component) -> str:
+    """Components that one kernel serves: the kind, its text values, and dtype and pass where they are not the usual.
+
+    `elementwise(relu)` and `elementwise(mish)` are two families; sizes never split one.
+    """
+    words = [value for _, value in component.shape if isinstance(value, str)]
+    words += [word for word in (component.dtype, component.phase) if word not in ("float32", "forward")]
+    return f"{component.kind}({', '.join(words)})" if words else component.kind
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class CostDrivers:
+    """Dimensions (`batch`, then the numeric shape values by name) and work of N components of one family."""
+
+    names: tuple[str, ...]
+    dimensions_ND: Floats
+    flops_N: Floats
+    bytes_N: Floats
+    parameter_bytes_N: Floats
+
+    @property
+    def batch(self) -> Floats:
+        """[N]: batch sizes."""
+        return self.dimensions_ND[:, 0]
+
+    def take(self, rows: NDArray[np.int64]) -> "CostDrivers":
+        """The drivers of some of the components."""
+        return CostDrivers(
+            names=self.names,
+            dimensions_ND=self.dimensions_ND[rows],
+            flops_N=self.flops_N[rows],
+            bytes_N=self.bytes_N[rows],
+            parameter_bytes_N=self.parameter_bytes_N[rows],
+        )
+
+    def log_dimensions(self) -> Floats:
+        """[N, D]: log2(1 + dimension), in which a distance of 1 is about a doubling."""
+        return np.log2(1 + self.dimensions_ND)
+
+    def features(self) -> Floats:
+        """[N, F]: logs of the dimensions, of FLOPs, bytes and parameter bytes, and of FLOPs per byte."""
+        flops, moved = np.log1p(self.flops_N), np.log1p(self.bytes_N)
+        columns = (flops, moved, np.log1p(self.parameter_bytes_N), flops - moved)
+        return np.column_stack((self.log_dimensions(), *columns))
+
+
+def drivers_of(components: Sequence[Component], work: WorkFormula, names: Sequence[str] | None = None) -> CostDrivers:
+    """The drivers of components of one family; `names` are the dimensions that each must have.
+
+    Raises:
+        InputError: a component lacks one of the dimensions, or has another.
+    """
+    shapes = [_dimensions(component) for component in components]
+    wanted = tuple(names) if names is not None else tuple(shapes[0]) if shapes else ("batch",)
+    for component, shape in zip(components, shapes, strict=True):
+        if tuple(shape) != wanted:
+            raise InputError(
+                f"component {family_of(component)}: needs the dimensions {', '.join(wanted)}, "
+                f"but got {', '.join(shape)} in {component.spec()}"
+            )
+    works = [work(component) for component in components]
+    return CostDrivers(
+        names=wanted,
+        dimensions_ND=np.array([list(shape.values()) for shape in shapes], dtype=np.float64).reshape(-1, len(wanted)),
+        flops_N=np.array([one.flops for one in works], dtype=np.float64),
+        bytes_N=np.array([one.bytes_moved for one in works], dtype=np.float64),
+        parameter_bytes_N=np.array([one.parameter_bytes for one in works], dtype=np.float64),
+    )
+
+
+def _dimensions(component: Component) -> dict[str, float]:
+    sizes = {
+        name: float(value)
+        for name, value in component.shape
+        if not isinstance(value, str) and (component.kind, name) not in _WITHOUT_COST
+    }
+    return {"batch": float(component.batch), **sizes}

@@ -1,0 +1,106 @@
+"""The model of a measured device: exact hits are answered by the measurement, the rest by the fitted families."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from planner.cost_model.estimates import Estimates, Floats, LatencyProvenance
+from planner.cost_model.family import FEWEST_FOR_RESIDUAL, FamilyModel, fit_family
+from planner.cost_model.features import WorkFormula, family_of
+from planner.cost_model.training_rows import TrainingRows, limits_of, require_possible, training_rows
+from profiles.component import Component
+from profiles.errors import UnknownNameError
+from profiles.records import ComponentProfile
+
+__all__ = ["FittedDeviceModel", "fit_device_model"]
+
+# Interquartile range over the standard deviation of a normal distribution.
+_IQR_PER_SIGMA = 1.349
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class FittedDeviceModel:
+    """Families by name and the rows they were fitted on; `notes` say what the rows' quality was.
+
+    Latencies are 25th percentiles of warm calls, in ms.
+    """
+
+    families: Mapping[str, FamilyModel]
+    rows: TrainingRows
+    work: WorkFormula
+    busy_w: float | None = None
+    notes: tuple[str, ...] = ()
+    _row_of: Mapping[Component, int] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_row_of", {component: i for i, component in enumerate(self.rows.components)})
+
+    @property
+    def scatter_sigma(self) -> float:
+        """Lognormal sigma of single calls: the median over components of their interquartile range in sigmas."""
+        return float(np.median(self.rows.relative_iqr)) / _IQR_PER_SIGMA
+
+    def predict(self, components: Sequence[Component], *, resident_bytes: int | None = None) -> Estimates:
+        """Measured where this very component was measured, predicted elsewhere.
+
+        A measured row's interval is its own scatter. `resident_bytes` changes nothing on a measured device.
+
+        Raises:
+            UnknownNameError: no component of that family was measured; lists those that were.
+        """
+        del resident_bytes
+        count = len(components)
+        mean, low, high = np.empty(count), np.empty(count), np.empty(count)
+        extrapolated = np.zeros(count, dtype=np.bool_)
+        provenance: list[LatencyProvenance] = ["measured"] * count
+        pending: dict[str, list[int]] = {}
+        for i, component in enumerate(components):
+            row = self._row_of.get(component)
+            if row is None:
+                provenance[i] = "predicted"
+                pending.setdefault(family_of(component), []).append(i)
+            else:
+                mean[i], scatter = self.rows.label_ms[row], 1 + self.rows.relative_iqr[row]
+                low[i], high[i] = mean[i] / scatter, mean[i] * scatter
+        for name, places in pending.items():
+            part = self._family(name).predict([components[i] for i in places], self.work)
+            mean[places], low[places], high[places] = part.mean_ms, part.low_ms, part.high_ms
+            extrapolated[places] = part.extrapolated
+        return Estimates(
+            mean_ms=mean, low_ms=low, high_ms=high, provenance=tuple(provenance), extrapolated=extrapolated
+        )
+
+    def transfer_ms(self, input_bytes: Floats) -> Floats:
+        """Zeros: the rows were measured with their inputs in place."""
+        return np.zeros(len(input_bytes))
+
+    def _family(self, name: str) -> FamilyModel:
+        if name not in self.families:
+            raise UnknownNameError("cost model: component", name, self.families)
+        return self.families[name]
+
+
+def fit_device_model(
+    profiles: Iterable[ComponentProfile], work: WorkFormula, *, seed: int = 0, busy_w: float | None = None
+) -> FittedDeviceModel:
+    """Fit every family among the measured rows of one device; the order of the rows does not matter.
+
+    Raises:
+        InputError: no usable row, rows of several set-ups, impossible latencies.
+    """
+    rows = training_rows(profiles)
+    limits = limits_of(rows.fingerprint)
+    require_possible(rows, work, limits)
+    places: dict[str, list[int]] = {}
+    for i, component in enumerate(rows.components):
+        places.setdefault(family_of(component), []).append(i)
+    families = {
+        name: fit_family(name, [rows.components[i] for i in at], rows.label_ms[at], work, limits, seed=seed)
+        for name, at in sorted(places.items())
+    }
+    scarce = [f"{name} ({len(at)})" for name, at in sorted(places.items()) if len(at) < FEWEST_FOR_RESIDUAL]
+    note = f"fewer than {FEWEST_FOR_RESIDUAL} rows, so a roofline alone: {', '.join(scarce)}"
+    label = "latencies are 25th percentiles of warm calls"
+    notes = (label, *rows.notes, *([note] if scarce else []))
+    return FittedDeviceModel(families=families, rows=rows, work=work, busy_w=busy_w, notes=notes)

@@ -1,0 +1,74 @@
+"""The noise floor: how far a measurement is from itself. No model can be held to less."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.cost_model.estimates import Floats
+from planner.cost_model.training_rows import TrainingRows
+from profiles.component import Component
+from profiles.errors import MeasurementError
+from profiles.executors.protocol import Executor
+from profiles.hardware import LOCAL_CPU
+from profiles.providers.protocol import ComponentProvider
+from profiles.records import Latency
+from profiles.sweep_options import SweepOptions
+
+__all__ = ["NoiseFloor", "Remeasure", "noise_floor", "remeasure_with"]
+
+Remeasure = Callable[[Sequence[Component]], Sequence[Latency | None]]
+_SUBSET = 24
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NoiseFloor:
+    """Relative differences as fractions, over `rows` components; `source` says of what."""
+
+    median: float
+    p90: float
+    rows: int
+    source: str
+
+
+def noise_floor(
+    rows: TrainingRows, remeasure: Remeasure | None = None, *, seed: int, subset: int = _SUBSET
+) -> NoiseFloor:
+    """Labels against a second measurement of a seeded subset; without one, half of each row's interquartile range.
+
+    Raises:
+        MeasurementError: the second measurement gave nothing.
+    """
+    if remeasure is None:
+        return _summary(rows.relative_iqr / 2, "half the interquartile range of single calls")
+    count = min(subset, len(rows.components))
+    chosen = np.sort(np.random.default_rng(seed).choice(len(rows.components), count, replace=False))
+    again = remeasure([rows.components[i] for i in chosen.tolist()])
+    pairs = [(rows.label_ms[i], one.p25_ms) for i, one in zip(chosen.tolist(), again, strict=True) if one is not None]
+    if not pairs:
+        raise MeasurementError(f"noise floor: none of {count} components could be measured again")
+    return _summary(np.array([abs(second / first - 1) for first, second in pairs]), "a second measurement")
+
+
+def remeasure_with(
+    provider: ComponentProvider, executor: Executor, options: SweepOptions, device: str = LOCAL_CPU
+) -> Remeasure:
+    """Measures components as a sweep does, but stores nothing."""
+
+    def remeasure(components: Sequence[Component]) -> list[Latency | None]:
+        size = options.group_size
+        groups = [tuple(components[i : i + size]) for i in range(0, len(components), size)]
+        rows = executor.measure(groups, provider, device, options)
+        latencies = {(row.spec, row.batch): row.warm for row in rows}
+        return [latencies.get((component.spec(), component.batch)) for component in components]
+
+    return remeasure
+
+
+def _summary(differences: Floats, source: str) -> NoiseFloor:
+    return NoiseFloor(
+        median=float(np.median(differences)),
+        p90=float(np.quantile(differences, 0.9)),
+        rows=len(differences),
+        source=source,
+    )

@@ -1,0 +1,77 @@
+"""The learned part: log(measured / roofline) over the features, by boosted trees averaged with a Gaussian process.
+
+Trees find the steps (cache sizes, kernel switches), the process is smooth between few points; their errors differ, so
+that the mean of both beats each. Array suffixes: N rows, F features.
+"""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from planner.cost_model.estimates import Floats
+
+__all__ = ["Residual", "fit_residual"]
+
+# A measurement 7 times off the roof tells of an outlier, not of a kernel.
+_LARGEST_LOG_RATIO = 2.0
+# Length scales are found on at most so many rows; they need no more, and cost their cube.
+_ROWS_FOR_LENGTHS = 96
+_LARGEST_PROCESS = 1500
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Residual:
+    """Two regressors over the same standardised features."""
+
+    center_F: Floats
+    scale_F: Floats
+    trees: Any
+    process: Any
+
+    def predict(self, features_NF: Floats) -> Floats:
+        """[N]: log of the factor on the roofline."""
+        if not len(features_NF):
+            return np.zeros(0)
+        standard = (features_NF - self.center_F) / self.scale_F
+        mean: Floats = (self.trees.predict(standard) + self.process.predict(standard)) / 2
+        return mean
+
+
+def fit_residual(features_NF: Floats, log_ratio_N: Floats, *, seed: int) -> Residual:
+    """Fit both regressors; equal rows in equal order and equal seeds give equal models."""
+    from sklearn.ensemble import GradientBoostingRegressor
+
+    target = np.clip(log_ratio_N, -_LARGEST_LOG_RATIO, _LARGEST_LOG_RATIO)
+    center, scale = features_NF.mean(axis=0), features_NF.std(axis=0)
+    scale = np.where(scale > 1e-9, scale, 1.0)
+    standard = (features_NF - center) / scale
+    trees = GradientBoostingRegressor(
+        n_estimators=120, learning_rate=0.08, max_depth=4, min_samples_leaf=2, subsample=0.7, random_state=seed
+    )
+    trees.fit(standard, target)
+    return Residual(center_F=center, scale_F=scale, trees=trees, process=_fit_process(standard, target))
+
+
+def _fit_process(standard: Floats, target: Floats) -> Any:
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+
+    varying = standard.std(axis=0) > 0
+    lengths = RBF(np.where(varying, 2.0, 1e3), (0.1, 1e4))
+    kernel = ConstantKernel(0.1, (1e-4, 1e2)) * lengths + WhiteKernel(1e-2, (1e-5, 1e1))
+    few = _spread_out(len(target), _ROWS_FOR_LENGTHS)
+    search = GaussianProcessRegressor(kernel, normalize_y=True)
+    with warnings.catch_warnings():
+        # A length scale at its bound says that a feature does not matter.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        search.fit(standard[few], target[few])
+    rows = _spread_out(len(target), _LARGEST_PROCESS)
+    process = GaussianProcessRegressor(search.kernel_, optimizer=None, normalize_y=True)
+    return process.fit(standard[rows], target[rows])
+
+
+def _spread_out(rows: int, most: int) -> Any:
+    return np.unique(np.linspace(0, rows - 1, min(rows, most)).round().astype(np.int64))

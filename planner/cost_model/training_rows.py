@@ -1,0 +1,143 @@
+"""From profile rows to what a device model is fitted on: components, labels, scatter, and what was left out.
+
+The label is the 25th percentile of the warm latency: on a shared machine the upper half of the samples tells of the
+neighbours, the lower quartile of the component.
+"""
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from planner.cost_model.estimates import Floats
+from planner.cost_model.features import WorkFormula, family_of
+from planner.cost_model.roofline import PhysicalLimits
+from profiles.component import Component, make_component
+from profiles.errors import InputError
+from profiles.records import ComponentProfile, Fingerprint, Latency
+from profiles.units import MS_PER_S
+
+__all__ = ["WHOLE_MODEL", "TrainingRows", "component_of", "limits_of", "require_possible", "training_rows"]
+
+WHOLE_MODEL = "model"
+_CONTRADICTION = 1.1
+_CONTENTION = 1.05
+# Beyond any core's vector units and caches, and beyond any accelerator: what exceeds these was mismeasured.
+_CORE_LIMITS = PhysicalLimits(flops_per_s=2e12, bytes_per_s=2e12)
+_DEVICE_LIMITS = PhysicalLimits(flops_per_s=1e16, bytes_per_s=1e14)
+_NOT_COMPARED = ("git_revision", "timestamp")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class TrainingRows:
+    """Distinct measured components in a canonical order; arrays of shape [N].
+
+    `relative_iqr` is the interquartile range of single calls over their median.
+    """
+
+    components: tuple[Component, ...]
+    label_ms: Floats
+    relative_iqr: Floats
+    fingerprint: Fingerprint
+    notes: tuple[str, ...]
+
+
+def component_of(profile: ComponentProfile) -> Component:
+    """The component that a profile's spec describes, at the profile's batch.
+
+    Raises:
+        InputError: the spec is not that of a component (a module's row of a hierarchical profile, for example).
+    """
+    try:
+        body = json.loads(profile.spec)
+        kind, dtype, phase = body.pop("kind"), body.pop("dtype"), body.pop("pass")
+        return make_component(kind, profile.batch, body, dtype=dtype, phase=phase)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"profile {profile.path!r}: its spec describes no component: {profile.spec!r}") from error
+
+
+def training_rows(profiles: Iterable[ComponentProfile]) -> TrainingRows:
+    """The measured warm latencies among the profiles, one row per component; whole models are left out.
+
+    Raises:
+        InputError: no row is left, a latency is not positive and finite, or the rows come from several set-ups.
+    """
+    measured = [p for p in profiles if p.provenance == "measured" and p.warm is not None and p.kind != WHOLE_MODEL]
+    if not measured:
+        raise InputError("cost model: there is no measured component with a warm latency to fit on")
+    _require_one_setup(measured)
+    grouped: dict[Component, list[Latency]] = {}
+    for profile in measured:
+        grouped.setdefault(component_of(profile), []).append(_checked(profile))
+    order = sorted(grouped, key=lambda component: (component.spec(), component.batch))
+    return TrainingRows(
+        components=tuple(order),
+        label_ms=np.array([np.median([one.p25_ms for one in grouped[c]]) for c in order]),
+        relative_iqr=np.array([np.median([one.iqr_ms / one.median_ms for one in grouped[c]]) for c in order]),
+        fingerprint=measured[0].fingerprint,
+        notes=(*_contradictions(grouped, order), *_contention(measured)),
+    )
+
+
+def limits_of(fingerprint: Fingerprint) -> PhysicalLimits:
+    """Generous ceilings of the device that the rows were measured on."""
+    if "cpu" not in fingerprint.device:
+        return _DEVICE_LIMITS
+    threads = max(1, fingerprint.threads)
+    return PhysicalLimits(
+        flops_per_s=threads * _CORE_LIMITS.flops_per_s, bytes_per_s=threads * _CORE_LIMITS.bytes_per_s
+    )
+
+
+def require_possible(rows: TrainingRows, work: WorkFormula, limits: PhysicalLimits) -> None:
+    """Refuse latencies that would need more FLOP/s than any such device has.
+
+    Bytes are not held against a row: caches make moved bytes cheap.
+    """
+    for component, label_ms in zip(rows.components, rows.label_ms.tolist(), strict=True):
+        rate = work(component).flops / label_ms * MS_PER_S
+        if rate > limits.flops_per_s:
+            raise InputError(
+                f"component {family_of(component)} at batch {component.batch}: {label_ms:.3g} ms would be {rate:.3g} "
+                f"FLOP/s, beyond the {limits.flops_per_s:.3g} that {rows.fingerprint.device} can reach"
+            )
+
+
+def _checked(profile: ComponentProfile) -> Latency:
+    latency = profile.warm
+    values = (latency.p25_ms, latency.median_ms) if latency else ()
+    if latency is None or not all(math.isfinite(value) and value > 0 for value in values):
+        raise InputError(f"profile {profile.path!r}: warm latency must be finite and > 0, but got {values}")
+    return latency
+
+
+def _require_one_setup(profiles: Sequence[ComponentProfile]) -> None:
+    first = profiles[0].fingerprint
+    for profile in profiles:
+        if profile.fingerprint.device_key() == first.device_key():
+            continue
+        differing = [
+            f"{f.name} {getattr(profile.fingerprint, f.name)!r} against {getattr(first, f.name)!r}"
+            for f in fields(Fingerprint)
+            if f.name not in _NOT_COMPARED and getattr(profile.fingerprint, f.name) != getattr(first, f.name)
+        ]
+        raise InputError(f"cost model: rows of different set-ups cannot be mixed: {'; '.join(differing)}")
+
+
+def _contradictions(grouped: dict[Component, list[Latency]], order: Sequence[Component]) -> list[str]:
+    spreads = [max(one.p25_ms for one in grouped[c]) / min(one.p25_ms for one in grouped[c]) for c in order]
+    doubtful = [c for c, spread in zip(order, spreads, strict=True) if spread > _CONTRADICTION]
+    if not doubtful:
+        return []
+    apart = f"labels more than 10 % apart (up to a factor of {max(spreads):.2f})"
+    return [f"{len(doubtful)} components were measured more than once with {apart}; their median is used"]
+
+
+def _contention(profiles: Sequence[ComponentProfile]) -> list[str]:
+    ratios = [p.warm.wall_over_cpu for p in profiles if p.warm is not None and p.warm.wall_over_cpu is not None]
+    contended = sum(ratio > _CONTENTION for ratio in ratios)
+    if not contended:
+        return []
+    return [f"{contended} of {len(profiles)} rows were measured while other work held the processor"]

@@ -1,0 +1,143 @@
+"""Whole models measured, to hold the sum of their components against; rows of kind `model` in the profile store.
+
+Shape suffixes: B samples, F dense features, S categorical features, N flat ids.
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from planner.cost_model.training_rows import WHOLE_MODEL
+from profiles.component import Component, Work, make_component
+from profiles.errors import UnknownNameError
+from profiles.executors.protocol import Executor
+from profiles.hardware import LOCAL_CPU
+from profiles.providers.protocol import BuiltComponent
+from profiles.records import Latency
+from profiles.store import ProfileStore
+from profiles.sweep import sweep
+from profiles.sweep_options import SweepOptions
+from representations.components import model_work
+from representations.specs import Feature, ModelSpec
+from representations.zipf import sample_ids
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["MeasuredModel", "WholeModelProvider", "measure_whole_models"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MeasuredModel:
+    """A model's measured warm latency at a batch size."""
+
+    spec: ModelSpec
+    batch: int
+    latency: Latency
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WholeModelProvider:
+    """Builds whole models as components: kind `model`, told apart by name and a digest of spec and id skew."""
+
+    specs: tuple[ModelSpec, ...]
+    zipf: Mapping[str, float] | float = 0.0
+    _by_digest: Mapping[str, ModelSpec] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_by_digest", {self._digest(spec): spec for spec in self.specs})
+
+    def component(self, spec: ModelSpec, batch: int) -> Component:
+        """The component that stands for the model at that batch."""
+        return make_component(WHOLE_MODEL, batch, {"name": spec.name, "digest": self._digest(spec)})
+
+    def build(self, component: Component, seed: int) -> BuiltComponent:
+        """The model with random weights, and random inputs with the provider's id skew."""
+        from representations.build import build_model
+
+        spec = self._spec(component)
+        rng = np.random.default_rng(seed)
+        return BuiltComponent(module=build_model(spec, seed), args=_inputs(spec, component.batch, self.zipf, rng))
+
+    def work(self, component: Component) -> Work:
+        """The work of a forward pass of the whole model."""
+        return model_work(self._spec(component), component.batch, zipf=self.zipf)
+
+    def _spec(self, component: Component) -> ModelSpec:
+        digest = str(dict(component.shape).get("digest"))
+        if digest not in self._by_digest:
+            raise UnknownNameError("whole model", digest, self._by_digest)
+        return self._by_digest[digest]
+
+    def _digest(self, spec: ModelSpec) -> str:
+        skew = dict(self.zipf) if isinstance(self.zipf, Mapping) else self.zipf
+        text = json.dumps([spec.to_object(), skew], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def measure_whole_models(
+    specs: Sequence[ModelSpec],
+    batches: Sequence[int],
+    store: ProfileStore,
+    *,
+    zipf: Mapping[str, float] | float = 0.0,
+    device: str = LOCAL_CPU,
+    executor: Executor | None = None,
+    options: SweepOptions | None = None,
+) -> tuple[MeasuredModel, ...]:
+    """The latency of each model at each batch, as a sweep measures it; what the store knows already is not redone.
+
+    A model that could not be measured is missing from the result; its row in the store says why.
+    """
+    provider = WholeModelProvider(specs=tuple(specs), zipf=zipf)
+    options = options or SweepOptions()
+    wanted = {provider.component(spec, batch): (spec, batch) for spec in specs for batch in batches}
+    sweep(tuple(wanted), provider, store, device=device, executor=executor, options=options)
+    key = _device_key(device, executor, options)
+    latencies = {row.content_hash: row.warm for row in store.load() if row.kind == WHOLE_MODEL}
+    found = [(place, latencies.get(component.content_hash(key))) for component, place in wanted.items()]
+    return tuple(
+        MeasuredModel(spec=spec, batch=batch, latency=latency)
+        for (spec, batch), latency in found
+        if latency is not None
+    )
+
+
+def _device_key(device: str, executor: Executor | None, options: SweepOptions) -> str:
+    from profiles.fingerprint import current_fingerprint
+
+    here = executor.fingerprint(device, options.threads) if executor else current_fingerprint(device, options.threads)
+    return here.device_key()
+
+
+def _inputs(
+    spec: ModelSpec, batch: int, zipf: Mapping[str, float] | float, rng: np.random.Generator
+) -> tuple[Any, ...]:
+    import torch
+
+    dense_BF = torch.from_numpy(rng.standard_normal((batch, spec.dense_features), dtype=np.float32))
+    bags = [_bag(feature, batch, _exponent(zipf, feature), rng) for feature in spec.features]
+    if all(feature.pooling == 1 for feature in spec.features):
+        return dense_BF, torch.stack([ids for ids, _ in bags], dim=1)
+    return dense_BF, tuple(bags)
+
+
+def _bag(
+    feature: Feature, batch: int, exponent: float, rng: np.random.Generator
+) -> tuple["torch.Tensor", "torch.Tensor"]:
+    """Flat ids [N] and where each sample's begin [B]."""
+    import torch
+
+    count = max(1, round(batch * feature.pooling))
+    ids_N = torch.from_numpy(sample_ids(rng, feature.cardinality, exponent, count))
+    starts = [min(count, math.floor(i * feature.pooling)) for i in range(batch)]
+    return ids_N, torch.tensor(starts)
+
+
+def _exponent(zipf: Mapping[str, float] | float, feature: Feature) -> float:
+    return float(zipf.get(feature.name, 0.0) if isinstance(zipf, Mapping) else zipf)

@@ -1,0 +1,53 @@
+"""A path's latency over query sizes, from the cost model."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from planner.cost_model.composition import CostModel, ModelLatency
+from representations.specs import ModelSpec
+from serving_sim.plan import LatencyTable
+
+__all__ = ["latency_table", "query_sizes"]
+
+# Predictions that fall by less than this from one size to the next are noise, not worth a note.
+_VISIBLE_DROP = 0.02
+
+
+def query_sizes(largest: int) -> tuple[int, ...]:
+    """1, 2, 4, ... up to and with the largest."""
+    powers = tuple(2**i for i in range(largest.bit_length()) if 2**i < largest)
+    return (*powers, largest)
+
+
+def latency_table(
+    cost_model: CostModel, model: ModelSpec, device: str, largest: int, zipf: Mapping[str, float] | float
+) -> tuple[LatencyTable, ModelLatency, tuple[str, ...]]:
+    """The table, the prediction behind it, and notes.
+
+    A larger query never takes less time: where the predictions fall, the value before stays. The scatter of single
+    queries is that of the device's measurements.
+    """
+    sizes = query_sizes(largest)
+    predicted = cost_model.predict_model(model, sizes, device, zipf)
+    mean, low, high = (np.maximum.accumulate(v) for v in (predicted.mean_ms, predicted.low_ms, predicted.high_ms))
+    sigma = cost_model.device(device).scatter_sigma
+    table = LatencyTable(
+        sizes=sizes,
+        mean_ms=tuple(mean.tolist()),
+        low_ms=tuple(low.tolist()),
+        high_ms=tuple(high.tolist()),
+        spread="lognormal" if sigma > 0 else "none",
+        sigma=sigma,
+    )
+    return table, predicted, _notes(model.name, device, predicted, float(np.max(mean / predicted.mean_ms)) - 1)
+
+
+def _notes(model: str, device: str, predicted: ModelLatency, drop: float) -> tuple[str, ...]:
+    notes = []
+    if drop > _VISIBLE_DROP:
+        notes.append(f"{model} on {device}: predictions fell by up to {drop:.0%} with size; kept from falling")
+    if predicted.extrapolated:
+        kinds = sorted({row.kind for row in predicted.components if row.extrapolated})
+        notes.append(f"{model} on {device}: beyond the measured range for {', '.join(kinds)}; intervals are widened")
+    return tuple(notes)
