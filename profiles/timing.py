@@ -177,14 +177,15 @@ def time_visit(
     """
     with gc_paused():
         call()
-        repeats = 1 if before else _repeats(call, clock, options.min_sample_ms)
+        repeats, taken = (1, None) if before else _calibrate(call, clock, options.min_sample_ms)
         clean: list[Sample] = []
         contended: list[Sample] = []
         start = time.perf_counter()
         while not _is_done(len(clean), len(contended), time.perf_counter() - start, options):
             if before:
                 before()
-            sample = _sample(call, clock, repeats)
+            sample = taken or _sample(clock.read(call, repeats), repeats)
+            taken = None
             is_clean = not clock.sees_contention or sample.wall_over_cpu <= options.max_wall_over_cpu
             (clean if is_clean else contended).append(sample)
     # Too few clean ones say less than all of them; the recorded ratio then tells of the contention.
@@ -236,18 +237,17 @@ def measure_latency(
     return summarize(visits, sees_contention=clock.sees_contention)
 
 
-def _repeats(call: Call, clock: Clock, min_sample_ms: float) -> int:
-    """Calls per sample, doubled until a batch lasts long enough."""
+def _calibrate(call: Call, clock: Clock, min_sample_ms: float) -> tuple[int, Sample]:
+    """Calls per sample, raised until a batch lasts long enough, and the sample that the last batch is."""
     repeats = 1
     while (reading := clock.read(call, repeats)).wall_ms < min_sample_ms:
-        # A first guess from the reading; the factor of 2 keeps it from creeping.
-        wanted = min_sample_ms / max(reading.wall_ms / repeats, 1e-6)
+        wanted = repeats * min_sample_ms / max(reading.wall_ms, 1e-6)
+        # A batch that only just fits must not creep up call by call.
         repeats = max(2 * repeats, math.ceil(wanted))
-    return repeats
+    return repeats, _sample(reading, repeats)
 
 
-def _sample(call: Call, clock: Clock, repeats: int) -> Sample:
-    reading = clock.read(call, repeats)
+def _sample(reading: Reading, repeats: int) -> Sample:
     return Sample(
         latency_ms=reading.latency_ms / repeats, wall_ms=reading.wall_ms / repeats, cpu_ms=reading.cpu_ms / repeats
     )

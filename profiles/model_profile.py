@@ -1,0 +1,44 @@
+"""The result of profiling a model: its rows, and what they come to."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from profiles.records import ComponentProfile
+
+__all__ = ["SELF_KIND", "SELF_NAME", "ModelProfile"]
+
+SELF_KIND = "self"
+SELF_NAME = "(self)"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ModelProfile:
+    """Rows in tree order, parents before children; the first is the model itself, whose path is empty.
+
+    Beside each module that has children stands a row `PATH.(self)` of kind `self`: what it does outside them.
+    """
+
+    rows: tuple[ComponentProfile, ...]
+    profile_seconds: float
+
+    @property
+    def modules(self) -> tuple[ComponentProfile, ...]:
+        """The rows that are modules."""
+        return tuple(row for row in self.rows if row.kind != SELF_KIND)
+
+    def summary(self) -> dict[str, Any]:
+        """Counts and totals, JSON-ready; `latency_ms` is the model alone, None where it could not be run."""
+        root, modules = self.rows[0], self.modules
+        latency = root.warm or root.in_situ
+        provenances = [row.provenance for row in modules]
+        return {
+            "modules": len(modules),
+            "called": sum(row.calls > 0 for row in modules),
+            "measured": provenances.count("measured"),
+            "aggregated": provenances.count("aggregated"),
+            "skipped": provenances.count("skipped"),
+            "latency_ms": latency.median_ms if latency else None,
+            "flops": root.flops,
+            "parameter_bytes": root.parameter_bytes,
+            "profile_seconds": self.profile_seconds,
+        }
