@@ -11,7 +11,19 @@ __all__ = ["Chart", "Column", "Row", "Rows", "Section", "Table", "Tile"]
 Row = Mapping[str, Any]
 Rows = tuple[Row, ...]
 CellKind = Literal[
-    "text", "number", "integer", "ms", "bytes", "flops", "percent", "rate", "bar", "provenance", "tick", "value"
+    "text",
+    "number",
+    "integer",
+    "ms",
+    "bytes",
+    "flops",
+    "percent",
+    "accuracy",
+    "auc",
+    "rate",
+    "bar",
+    "provenance",
+    "tick",
 ]
 
 
@@ -47,22 +59,24 @@ class Table:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Chart:
-    """A Vega-Lite spec with the rows behind it; `summary` says in words what it shows."""
+    """A Vega-Lite spec with the rows behind it; `summary` says in words what it shows, `note` how to read it."""
 
     name: str
     title: str
     summary: str
     spec: Mapping[str, Any]
     rows: Rows
+    note: str = ""
     half: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Section:
-    """One part of the page; `missing` says why there is nothing to show."""
+    """One part of the page; `short` is its name in the contents, `missing` says why there is nothing to show."""
 
     anchor: str
     title: str
+    short: str
     prose: tuple[str, ...] = ()
     charts: tuple[Chart, ...] = ()
     tables: tuple[Table, ...] = ()

@@ -7,7 +7,16 @@ from typing import Any
 from planner.report.blocks import CellKind
 from profiles.units import format_bytes, format_count, format_ms
 
-__all__ = ["UNKNOWN", "format_money", "format_number", "format_percent", "format_points", "format_value"]
+__all__ = [
+    "UNKNOWN",
+    "format_accuracy",
+    "format_money",
+    "format_number",
+    "format_percent",
+    "format_points",
+    "format_rate",
+    "format_value",
+]
 
 UNKNOWN = "–"
 
@@ -40,6 +49,11 @@ def format_percent(share: float) -> str:
     return f"{percent:.2f} %" if text == "100.0" and percent != 100 else f"{text.rstrip('0').rstrip('.')} %"
 
 
+def format_accuracy(share: float) -> str:
+    """A share in percent with two decimals: representations differ in the second."""
+    return f"{100 * share:.2f} %"
+
+
 def format_points(share: float) -> str:
     """A difference of shares in percentage points, with its sign."""
     return f"{100 * share:+.2f} points"
@@ -50,15 +64,14 @@ def format_money(amount: float) -> str:
     return f"{amount:,.2f}" if amount >= 1 else f"{amount:.3g}"
 
 
-def _format_rate(value: float) -> str:
+def format_rate(value: float) -> str:
+    """Queries per second: whole from a hundred on."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def _plain(value: Any) -> str:
-    return format_number(value) if isinstance(value, int | float) else str(value)
-
-
 _FORMATS: Mapping[str, Callable[[Any], str]] = {
+    "accuracy": format_accuracy,
+    "auc": lambda value: f"{value:.4f}",
     "bar": format_percent,
     "bytes": format_bytes,
     "flops": format_count,
@@ -67,8 +80,7 @@ _FORMATS: Mapping[str, Callable[[Any], str]] = {
     "number": format_number,
     "percent": format_percent,
     "provenance": str,
-    "rate": _format_rate,
+    "rate": format_rate,
     "text": str,
     "tick": str,
-    "value": _plain,
 }

@@ -1,4 +1,4 @@
-"""What the report is made from: plain data, one part per section; a part that is None is left out, and the page says so.
+"""What the report is made from: plain data, one part per section. A part that is None is left out; the page says so.
 
 Rows are flat mappings of JSON values, so that everything here survives a round trip through a file.
 """
@@ -80,7 +80,7 @@ class ServingInputs:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReportInputs:
-    """Everything on the page. `created` is an ISO date; `study` is the study file as read; `data` describes the rows."""
+    """Everything on the page: `created` is an ISO date, `study` the study file as read, `data` a line on the rows."""
 
     name: str
     created: str

@@ -1,7 +1,7 @@
-"""How far a figure can be trusted, in three grades: measured here, predicted from measurements, estimated without any."""
+"""How far a figure can be trusted, in three grades: measured, predicted from measurements, estimated without any."""
 
 from collections.abc import Iterable, Mapping
-from typing import Literal, cast
+from typing import Literal
 
 from profiles.errors import UnknownNameError
 
@@ -13,7 +13,7 @@ GRADES: tuple[Provenance, ...] = ("measured", "predicted", "estimated")
 MEANING: Mapping[Provenance, str] = {
     "measured": "Timed, counted or trained on the machine named below; nothing was filled in.",
     "predicted": "Computed by the cost model, or simulated, from what was measured on that same device.",
-    "estimated": "Not measured on that device at all: derived from published figures of its hardware, or given by hand.",
+    "estimated": "Not measured on that device at all: from published figures of its hardware, or given by hand.",
 }
 # What other records call the same thing.
 _SYNONYMS: Mapping[str, Provenance] = {"aggregated": "measured", "given": "estimated"}
@@ -26,7 +26,7 @@ def grade(name: str) -> Provenance:
         UnknownNameError: no such provenance.
     """
     if name in GRADES:
-        return cast("Provenance", name)
+        return name
     if name not in _SYNONYMS:
         raise UnknownNameError("provenance", name, (*GRADES, *_SYNONYMS))
     return _SYNONYMS[name]

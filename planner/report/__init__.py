@@ -1,0 +1,21 @@
+"""The report: one HTML page that opens offline, with the frames and charts behind it."""
+
+from planner.report.answer import Answer, compose_answer
+from planner.report.inputs import MappingInputs, ReportInputs, SearchInputs, ServingInputs, ValidationInputs
+from planner.report.save import build_report, rebuild_report
+from planner.report.stored import SCHEMA, load_inputs, save_inputs
+
+__all__ = [
+    "SCHEMA",
+    "Answer",
+    "MappingInputs",
+    "ReportInputs",
+    "SearchInputs",
+    "ServingInputs",
+    "ValidationInputs",
+    "build_report",
+    "compose_answer",
+    "load_inputs",
+    "rebuild_report",
+    "save_inputs",
+]

@@ -1,0 +1,179 @@
+"""The answer in plain sentences, composed from the facts and nothing else."""
+
+from dataclasses import dataclass
+
+from planner.report.blocks import Tile
+from planner.report.cells import format_accuracy, format_money, format_percent, format_points, format_rate
+from planner.report.facts import Facts, PolicyFacts, best_policy
+from profiles.units import format_ms
+
+__all__ = ["Answer", "compose_answer"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answer:
+    """The headline, what backs it, what would change it, and the key figures."""
+
+    headline: str
+    sentences: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
+    tiles: tuple[Tile, ...] = ()
+
+
+def compose_answer(facts: Facts | None) -> Answer:
+    """The answer to "what serves this workload within the SLA?"; says so where nothing was simulated."""
+    best = best_policy(facts.policies) if facts else None
+    if facts is None or best is None:
+        return Answer(headline="Nothing was served yet, so this report does not say what to serve.")
+    return Answer(
+        headline=_headline(facts, best),
+        sentences=tuple(filter(None, (_figures(facts, best), _cost(facts, best), _against(facts, best)))),
+        changes=tuple(filter(None, (_load(facts, best), _sla(facts, best), _without_estimates(facts, best)))),
+        tiles=_tiles(facts, best),
+    )
+
+
+def _headline(facts: Facts, best: PolicyFacts) -> str:
+    load = f"{format_rate(facts.qps)} queries/s within {format_ms(facts.sla_ms)} at p{facts.percentile:g}"
+    if not best.holds:
+        return (
+            f"Nothing tried serves {load}: the nearest, {best.title}, is too late for "
+            f"{format_percent(best.violation_share)} of the queries."
+        )
+    if best.static:
+        return f"Serve {best.title}: one path holds {load}."
+    return f"Route with {best.title} over {_join([path.title for path in best.paths])}: that holds {load}."
+
+
+def _figures(facts: Facts, best: PolicyFacts) -> str:
+    verb = "is" if best.holds else "would be"
+    text = (
+        f"{_basis(best)}, the p{facts.tail:g} latency {verb} {format_ms(best.tail_ms)} "
+        f"and {format_accuracy(best.accuracy)} of the predictions are right"
+    )
+    if not best.static:
+        text += (
+            f" ({_join([f'{format_percent(path.share)} of the queries go to {path.title}' for path in best.paths])})"
+        )
+    if best.max_qps is None:
+        return f"{text}."
+    return f"{text}; its capacity is {_capacity(facts, best)}, {best.max_qps / facts.qps:.3g} times the load asked for."
+
+
+def _basis(policy: PolicyFacts) -> str:
+    if devices := policy.estimated_devices:
+        are = "is" if len(devices) == 1 else "are"
+        return f"By estimate ({_join(devices)} {are} not on this machine, so the latencies there come from data sheets)"
+    return "Simulated on latencies that were measured or predicted from measurements"
+
+
+def _capacity(facts: Facts, policy: PolicyFacts) -> str:
+    text = f"{format_rate(policy.max_qps or 0)} queries/s"
+    if policy.ci_low is None or policy.ci_high is None:
+        return text
+    interval = f"{format_rate(policy.ci_low)} to {format_rate(policy.ci_high)}"
+    return f"{text} ({100 * facts.confidence:g} % interval {interval})"
+
+
+def _cost(facts: Facts, best: PolicyFacts) -> str:
+    cost = facts.cost_per_million(best)
+    if cost is not None:
+        return (
+            f"A million predictions cost {format_money(cost)} at this load "
+            "(the hourly price of the devices used, whether busy or idle)."
+        )
+    missing = [path.device for path in best.paths if path.device in facts.unpriced]
+    return f"What a million predictions cost is not known: the study gives no price for {_join(sorted(set(missing)))}."
+
+
+def _against(facts: Facts, best: PolicyFacts) -> str:
+    others = tuple(policy for policy in facts.policies if policy.static != best.static)
+    rival = best_policy(others)
+    if rival is None:
+        return ""
+    name = f"the best single path, {rival.title}" if rival.static else f"the best routing policy, {rival.title}"
+    accuracy = f"{format_points(best.accuracy - rival.accuracy)} of accuracy"
+    if not rival.holds:
+        late = format_percent(rival.violation_share)
+        return (
+            f"Against {name}: that one misses the SLA ({late} of the queries are late); the difference is {accuracy}."
+        )
+    text = f"Against {name}{' (estimated)' if rival.provenance == 'estimated' else ''}: {accuracy}"
+    tail = f"p{facts.tail:g} {format_ms(best.tail_ms)} instead of {format_ms(rival.tail_ms)}"
+    if best.max_qps is None or not rival.max_qps:
+        return f"{text}, {tail}."
+    times = f"{best.max_qps / rival.max_qps:.3g} times its capacity ({format_rate(rival.max_qps)} queries/s)"
+    return f"{text}, {times}, {tail}."
+
+
+def _load(facts: Facts, best: PolicyFacts) -> str:
+    if best.max_qps is None:
+        return ""
+    low = best.max_qps if best.ci_low is None else best.ci_low
+    strongest = max(facts.policies, key=lambda policy: policy.max_qps or 0.0)
+    more = ""
+    if strongest.label != best.label:
+        estimated = "an estimated " if strongest.provenance == "estimated" else ""
+        more = (
+            f" Up to {estimated}{format_rate(strongest.max_qps or 0)} queries/s, {strongest.title} would hold it, "
+            f"at {format_accuracy(strongest.accuracy)} accuracy."
+        )
+    if best.holds and facts.qps >= low:
+        return (
+            f"More load: {format_rate(facts.qps)} queries/s is at the edge already; a little more breaks the SLA.{more}"
+        )
+    return f"More load: above {format_rate(low)} queries/s it no longer surely holds the SLA.{more}"
+
+
+def _sla(facts: Facts, best: PolicyFacts) -> str:
+    if not best.holds:
+        return f"A looser SLA: {best.title} would hold one of {format_ms(best.tail_ms)} at p{facts.tail:g}."
+    return f"A tighter SLA: below {format_ms(best.tail_ms)}, its p{facts.tail:g}, the answer would be another."
+
+
+def _without_estimates(facts: Facts, best: PolicyFacts) -> str:
+    if best.provenance != "estimated":
+        return ""
+    devices = _join(best.estimated_devices)
+    sure = best_policy(tuple(policy for policy in facts.policies if policy.provenance != "estimated"))
+    if sure is None:
+        return f"Measuring {devices}: no policy was tried that does without an estimated device."
+    holds = "holds" if sure.holds else "does not hold"
+    return (
+        f"Measuring {devices}: without estimated devices the best is {sure.title}, which {holds} the SLA "
+        f"(p{facts.tail:g} {format_ms(sure.tail_ms)}) at {format_accuracy(sure.accuracy)} accuracy."
+    )
+
+
+def _tiles(facts: Facts, best: PolicyFacts) -> tuple[Tile, ...]:
+    cost = facts.cost_per_million(best)
+    tail = Tile(
+        label=f"p{facts.tail:g} latency",
+        value=format_ms(best.tail_ms),
+        note=f"SLA {format_ms(facts.sla_ms)}",
+        provenance=best.provenance,
+    )
+    accuracy = Tile(label="Accuracy", value=format_accuracy(best.accuracy), note="held-out data", provenance="measured")
+    tiles = [tail, accuracy]
+    if best.max_qps is not None:
+        known = best.ci_low is not None and best.ci_high is not None
+        note = f"{format_rate(best.ci_low or 0)} to {format_rate(best.ci_high or 0)}" if known else ""
+        tiles.append(
+            Tile(label="Capacity, queries/s", value=format_rate(best.max_qps), note=note, provenance=best.provenance)
+        )
+    if cost is not None:
+        tiles.append(
+            Tile(
+                label="Cost per million predictions",
+                value=format_money(cost),
+                note=f"at {format_rate(facts.qps)} queries/s",
+                provenance=best.provenance,
+            )
+        )
+    return tuple(tiles)
+
+
+def _join(names: list[str] | tuple[str, ...]) -> str:
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"

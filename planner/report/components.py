@@ -1,0 +1,70 @@
+"""The chosen model's components: where its time goes."""
+
+from planner.report.blocks import Column, Rows, Section, Table
+from planner.report.provenance import grade
+from profiles.records import ComponentProfile
+
+__all__ = ["component_rows", "components_section"]
+
+_TITLE = "Where the chosen model's time goes"
+_COLUMNS = (
+    Column(key="component", title="Component"),
+    Column(key="class_name", title="Class"),
+    Column(key="in_situ_ms", title="In situ", kind="ms", note="median inside the running model"),
+    Column(key="share", title="Share", kind="bar", note="of the model's in-situ latency"),
+    Column(key="warm_ms", title="Alone, warm", kind="ms", note="median when run by itself, data in the caches"),
+    Column(key="spread", title="± IQR", kind="percent", note="interquartile range over the median, in situ"),
+    Column(key="flops", title="FLOPs", kind="flops", note="2 per multiply-add"),
+    Column(key="bytes_moved", title="Bytes moved", kind="bytes"),
+    Column(key="parameter_bytes", title="Parameters", kind="bytes"),
+    Column(key="provenance", title="Latency is", kind="provenance"),
+)
+
+
+def components_section(profile: tuple[ComponentProfile, ...] | None) -> Section:
+    """The icicle, and the table of components in the order in which they run."""
+    if not profile:
+        return Section(
+            anchor="components",
+            title=_TITLE,
+            short="Components",
+            missing="The chosen model was not profiled in this run.",
+        )
+    rows = component_rows(profile)
+    table = Table(name="components", caption="Components, as they nest", columns=_COLUMNS, rows=rows, most=80)
+    return Section(anchor="components", title=_TITLE, short="Components", prose=(_prose(profile),), tables=(table,))
+
+
+def component_rows(profile: tuple[ComponentProfile, ...]) -> Rows:
+    """One row per component; `share` is of the root's in-situ latency."""
+    whole = next((_in_situ(row) for row in profile if row.path == "" or row.depth == 0), None)
+    return tuple(_row(row, whole) for row in profile)
+
+
+def _row(row: ComponentProfile, whole: float | None) -> dict[str, object]:
+    in_situ = _in_situ(row)
+    return {
+        "component": row.path or "(the whole model)",
+        "class_name": row.class_name,
+        "depth": row.depth,
+        "in_situ_ms": in_situ,
+        "share": in_situ / whole if in_situ is not None and whole else None,
+        "warm_ms": row.warm.median_ms if row.warm else None,
+        "spread": row.in_situ.iqr_ms / row.in_situ.median_ms if row.in_situ and row.in_situ.median_ms else None,
+        "flops": row.flops,
+        "bytes_moved": row.bytes_moved,
+        "parameter_bytes": row.parameter_bytes,
+        "provenance": grade(row.provenance) if row.provenance != "skipped" else "skipped",
+    }
+
+
+def _in_situ(row: ComponentProfile) -> float | None:
+    return row.in_situ.median_ms if row.in_situ else None
+
+
+def _prose(profile: tuple[ComponentProfile, ...]) -> str:
+    root = profile[0]
+    return (
+        f"One forward pass of {root.batch:,} samples on {root.device}. In situ is the latency inside the running "
+        "model; alone and warm is the same component run by itself, again and again: the two differ where caches do."
+    )

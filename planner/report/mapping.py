@@ -1,0 +1,116 @@
+"""The mapping: which representations stand on which devices, what they take of the budgets, and why."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from planner.report.blocks import Chart, Column, Row, Rows, Section, Table
+from planner.report.inputs import MappingInputs
+from planner.report.provenance import grade
+from planner.report.specs import memory_spec
+from profiles.units import format_bytes
+from serving_sim.plan import Device, Path, Plan, plan_from_object
+
+__all__ = ["mapping_section", "memory_rows", "path_rows"]
+
+_TITLE = "Which path stands where"
+_PATHS = (
+    Column(key="path", title="Path"),
+    Column(key="representation", title="Representation"),
+    Column(key="device", title="Device"),
+    Column(key="parameter_bytes", title="Parameters", kind="bytes"),
+    Column(key="budget_share", title="Of the budget", kind="bar"),
+    Column(key="accuracy", title="Accuracy", kind="accuracy"),
+    Column(key="latency_ms", title="Latency", kind="ms", note="mean, at the query size nearest to the workload's mean"),
+    Column(key="latency_size", title="at size", kind="integer"),
+    Column(key="provenance", title="Latency is", kind="provenance"),
+)
+_DECISIONS = (
+    Column(key="device", title="Device"),
+    Column(key="candidate", title="Candidate"),
+    Column(key="representation", title="Representation"),
+    Column(key="parameter_bytes", title="Parameters", kind="bytes"),
+    Column(key="reason", title="Why"),
+)
+
+
+def mapping_section(plan_object: Mapping[str, Any] | None, mapping: MappingInputs | None) -> Section:
+    """Paths, memory, and the decisions for and against."""
+    if plan_object is None:
+        return Section(anchor="mapping", title=_TITLE, short="Mapping", missing="No plan was made in this run.")
+    plan = plan_from_object(plan_object)
+    memory = memory_rows(plan)
+    tables = (Table(name="paths", caption="Paths of the plan", columns=_PATHS, rows=path_rows(plan)),)
+    decisions = mapping.decisions if mapping is not None else ()
+    return Section(
+        anchor="mapping",
+        title=_TITLE,
+        short="Mapping",
+        prose=(_prose(plan, kept_known=bool(decisions)),),
+        charts=(_memory_chart(memory),) if memory else (),
+        tables=tables + _decision_tables(decisions),
+    )
+
+
+def path_rows(plan: Plan) -> Rows:
+    """One row per path, with its latency at the tabulated size nearest to the workload's mean."""
+    return tuple(_path_row(plan, path) for path in plan.paths)
+
+
+def memory_rows(plan: Plan) -> Rows:
+    """What each path's parameters take of its device's budget; devices without a budget are left out."""
+    return tuple(
+        {
+            "device": device.name,
+            "path": path.name,
+            "parameters": format_bytes(path.parameter_bytes),
+            "budget": format_bytes(device.memory_bytes),
+            "share": path.parameter_bytes / device.memory_bytes,
+            "order": order,
+        }
+        for order, path in enumerate(plan.paths)
+        if (device := plan.devices[plan.device_of(path)]).memory_bytes
+    )
+
+
+def _path_row(plan: Plan, path: Path) -> Row:
+    device: Device = plan.devices[plan.device_of(path)]
+    table = path.latency
+    nearest = min(range(len(table.sizes)), key=lambda i: abs(table.sizes[i] - plan.workload.sizes.mean))
+    return {
+        "path": path.name,
+        "representation": path.representation,
+        "device": device.name,
+        "parameter_bytes": path.parameter_bytes,
+        "budget_share": path.parameter_bytes / device.memory_bytes if device.memory_bytes else None,
+        "accuracy": path.accuracy,
+        "latency_ms": table.mean_ms[nearest],
+        "latency_size": table.sizes[nearest],
+        "provenance": grade(path.provenance),
+    }
+
+
+def _decision_tables(decisions: Rows) -> tuple[Table, ...]:
+    kept = tuple(row for row in decisions if row["kept"])
+    left = tuple(row for row in decisions if not row["kept"])
+    tables = []
+    if kept:
+        tables.append(Table(name="kept", caption="Kept, and why", columns=_DECISIONS, rows=kept))
+    if left:
+        tables.append(Table(name="left_out", caption="Left out, and why", columns=_DECISIONS, rows=left))
+    return tuple(tables)
+
+
+def _prose(plan: Plan, *, kept_known: bool) -> str:
+    devices = f"{len(plan.devices)} device{'s' if len(plan.devices) != 1 else ''}"
+    text = f"The plan holds {len(plan.paths)} path{'s' if len(plan.paths) != 1 else ''} on {devices}."
+    return text if kept_known else f"{text} It does not say how they were chosen."
+
+
+def _memory_chart(rows: Rows) -> Chart:
+    return Chart(
+        name="memory",
+        title="Memory budget taken, per device",
+        summary="Stacked bars: the share of each device's memory budget that its paths' parameters take.",
+        spec=memory_spec(rows),
+        rows=rows,
+    )

@@ -1,0 +1,78 @@
+"""From sections to HTML: every text is escaped by the template engine, every spec by `script_json`."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from planner.report.answer import Answer
+from planner.report.blocks import Column, Section
+from planner.report.cells import format_value
+from planner.report.inputs import ReportInputs
+from planner.report.provenance import MEANING
+from planner.report.theme import chart_config
+
+__all__ = ["render_page", "script_json"]
+
+
+def render_page(inputs: ReportInputs, answer: Answer, sections: tuple[Section, ...]) -> str:
+    """The whole page, scripts and styles inlined: it asks the network for nothing."""
+    specs = {chart.name: themed(chart.spec) for section in sections for chart in section.charts}
+    return (
+        _environment()
+        .get_template("page.html.j2")
+        .render(
+            inputs=inputs,
+            answer=answer,
+            sections=sections,
+            meaning=MEANING,
+            specs=script_json(specs),
+            vega=_vega_bundle(),
+        )
+    )
+
+
+def script_json(value: object) -> Markup:
+    """JSON that may stand inside a script element: nothing in it can end the element or open a comment."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    for sign in "<>&\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return Markup(text)  # noqa: S704 (every sign that HTML knows is escaped above)
+
+
+def themed(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """The spec with the page's look; a single view fills the width of its column."""
+    body = {**spec, "config": {**chart_config(), **_own_scales(spec)}, "background": None}
+    if "hconcat" in spec or "vconcat" in spec or "concat" in spec or "facet" in spec:
+        return body
+    return {**body, "width": "container", "autosize": {"type": "fit-x", "contains": "padding"}}
+
+
+def _own_scales(spec: Mapping[str, Any]) -> dict[str, Any]:
+    config = spec.get("config", {})
+    return {key: config[key] for key in ("range",) if key in config}
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("planner.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals["cell"] = _cell
+    return environment
+
+
+def _cell(row: Mapping[str, Any], column: Column) -> str:
+    return format_value(row.get(column.key), column.kind)
+
+
+def _vega_bundle() -> Markup:
+    import vl_convert
+
+    bundle = vl_convert.javascript_bundle()  # type: ignore[call-arg]  # the stub makes the optional snippet required
+    return Markup(bundle.replace("</script", "<\\/script"))  # noqa: S704 (a library's source, not a user's text)

@@ -1,0 +1,69 @@
+"""The search: what was tried, and the candidates that nothing else beats on every objective."""
+
+from planner.report.blocks import Column, Row, Rows, Section, Table
+from planner.report.cells import format_number
+from planner.report.inputs import SearchInputs
+from planner.report.provenance import grade
+from profiles.units import format_bytes, format_count, format_ms
+
+__all__ = ["pareto_rows", "search_section"]
+
+_TITLE = "The search and its Pareto front"
+_COLUMNS = (
+    Column(key="number", title="Trial", kind="integer"),
+    Column(key="representation", title="Representation"),
+    Column(key="accuracy", title="Accuracy", kind="accuracy", note="share of right predictions on held-out data"),
+    Column(key="auc", title="AUC", kind="auc"),
+    Column(key="log_loss", title="Log loss", kind="auc"),
+    Column(key="latency_ms", title="Latency", kind="ms"),
+    Column(key="provenance", title="Latency is", kind="provenance"),
+    Column(key="parameter_bytes", title="Parameters", kind="bytes"),
+    Column(key="flops", title="FLOPs", kind="flops", note="per sample, 2 per multiply-add"),
+    Column(key="train_seconds", title="Training (s)", kind="number"),
+)
+
+
+def search_section(search: SearchInputs | None) -> Section:
+    """The front, and the table of its members."""
+    if search is None:
+        return Section(anchor="search", title=_TITLE, short="Search", missing="No search was run.")
+    members = pareto_rows(search)
+    tables = (Table(name="pareto", caption="Members of the front", columns=_COLUMNS, rows=members, highlight="chosen"),)
+    return Section(
+        anchor="search", title=_TITLE, short="Search", prose=_prose(search, members), charts=(), tables=tables
+    )
+
+
+def pareto_rows(search: SearchInputs) -> Rows:
+    """The members of the front, the most accurate first, with the chosen one marked."""
+    members: list[Row] = [
+        {**row, "provenance": grade(row.get("provenance", "predicted")), "chosen": row["number"] == search.chosen}
+        for row in search.trials
+        if row.get("pareto")
+    ]
+    return tuple(sorted(members, key=lambda row: (-(row.get("auc") or row.get("accuracy") or 0.0), row["number"])))
+
+
+def _prose(search: SearchInputs, members: Rows) -> tuple[str, ...]:
+    feasible = sum(bool(row.get("feasible")) for row in search.trials)
+    objectives = ", ".join(name.replace("_", " ").removesuffix(" ms") for name in search.objectives)
+    text = (
+        f"{len(search.trials)} candidates were tried, {feasible} of them within the limits"
+        f"{_limits(search)}; {len(members)} are on the front over {objectives}."
+    )
+    where = f" on {search.latency_device}" if search.latency_device else ""
+    size = f" for a query of {search.latency_batch:,} samples" if search.latency_batch else ""
+    return (f"{text} Latency is predicted{where}{size}; accuracy comes from training.{_hypervolume(search)}",)
+
+
+def _limits(search: SearchInputs) -> str:
+    formats = {"latency_ms": format_ms, "parameter_bytes": format_bytes, "flops": format_count}
+    limits = [
+        f"{name.replace('_', ' ').removesuffix(' ms')} ≤ {formats.get(name, format_number)(value)}"
+        for name, value in search.constraints.items()
+    ]
+    return f" ({', '.join(limits)})" if limits else ""
+
+
+def _hypervolume(search: SearchInputs) -> str:
+    return "" if search.hypervolume is None else f" Hypervolume: {format_number(search.hypervolume)}."

@@ -1,0 +1,112 @@
+"""The plan under load: per policy the latency, the routes taken, violations over load, and capacity."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from planner.report.blocks import Chart, Column, Row, Rows, Section, Table
+from planner.report.cells import format_rate
+from planner.report.facts import Facts, PolicyFacts, best_policy, serving_facts
+from planner.report.inputs import ServingInputs
+from planner.report.specs import capacity_spec
+from profiles.units import format_ms
+
+__all__ = ["policy_rows", "serving_section"]
+
+_TITLE = "Serving"
+
+
+def serving_section(plan_object: Mapping[str, Any] | None, serving: ServingInputs | None) -> Section:
+    """Charts of the runs, and the table of policies with the best one lifted out."""
+    if plan_object is None or serving is None:
+        return Section(
+            anchor="serving", title=_TITLE, short="Serving", missing="The plan was not simulated in this run."
+        )
+    facts = serving_facts(plan_object, serving)
+    table = Table(
+        name="policies",
+        caption=f"Policies at {format_rate(facts.qps)} queries/s, SLA {format_ms(facts.sla_ms)}",
+        columns=_columns(facts),
+        rows=policy_rows(facts),
+        highlight="best",
+    )
+    return Section(
+        anchor="serving",
+        title=_TITLE,
+        short="Serving",
+        prose=(_prose(facts, serving),),
+        charts=_capacity_charts(facts),
+        tables=(table,),
+    )
+
+
+def policy_rows(facts: Facts) -> Rows:
+    """One row per policy, the best first."""
+    best = best_policy(facts.policies)
+    rows = [_policy_row(facts, policy, best=policy is best) for policy in facts.policies]
+    return tuple(sorted(rows, key=lambda row: (not row["best"], not row["holds"], -row["correct_in_sla_per_s"])))
+
+
+def _policy_row(facts: Facts, policy: PolicyFacts, *, best: bool) -> dict[str, Any]:
+    return {
+        "policy": policy.label,
+        "title": policy.title,
+        "best": best,
+        "holds": policy.holds,
+        "tail_ms": policy.tail_ms,
+        "violation_share": policy.violation_share,
+        "accuracy": policy.accuracy,
+        "correct_in_sla_per_s": policy.correct_in_sla_per_s,
+        "max_qps": policy.max_qps,
+        "ci_low": policy.ci_low,
+        "ci_high": policy.ci_high,
+        "cost_per_million": facts.cost_per_million(policy),
+        "provenance": policy.provenance,
+    }
+
+
+def _columns(facts: Facts) -> tuple[Column, ...]:
+    confidence = f"{100 * facts.confidence:g} % interval"
+    return (
+        Column(key="title", title="Policy"),
+        Column(key="holds", title="Holds", kind="tick", note=f"the SLA at p{facts.percentile:g}"),
+        Column(key="tail_ms", title=f"p{facts.tail:g}", kind="ms"),
+        Column(key="violation_share", title="Late", kind="percent", note="share of queries beyond the SLA"),
+        Column(key="accuracy", title="Accuracy", kind="accuracy"),
+        Column(key="correct_in_sla_per_s", title="Right in SLA /s", kind="rate", note="correct predictions in the SLA"),
+        Column(key="max_qps", title="Capacity /s", kind="rate", note="queries per second that hold the SLA"),
+        Column(key="ci_low", title="from", kind="rate", note=confidence),
+        Column(key="ci_high", title="to", kind="rate", note=confidence),
+        Column(key="cost_per_million", title="Cost per million", kind="number", note="predictions, at this load"),
+        Column(key="provenance", title="Rests on", kind="provenance", note="the weakest of the latencies used"),
+    )
+
+
+def _prose(facts: Facts, serving: ServingInputs) -> str:
+    queries = {row.get("queries") for row in serving.simulations}
+    drawn = f"{queries.pop():,} queries" if len(queries) == 1 and None not in queries else "Queries"
+    return (
+        f"{drawn} of {format_rate(facts.samples_per_query)} samples on average were simulated per policy, all policies "
+        "on the same ones. A static policy sends every query down one path; the others choose per query. "
+        "Everything here is simulated, so nothing here is marked as measured."
+    )
+
+
+def _capacity_charts(facts: Facts) -> tuple[Chart, ...]:
+    rows: list[Row] = [row for row in policy_rows(facts) if row["max_qps"] is not None]
+    if not rows:
+        return ()
+    whole = tuple({**row, **_interval(row)} for row in rows)
+    return (
+        Chart(
+            name="capacity",
+            title="Capacity under the SLA",
+            summary="Per policy, the most queries per second that hold the SLA, with intervals; the line is the load.",
+            spec=capacity_spec(whole, facts.qps),
+            rows=whole,
+        ),
+    )
+
+
+def _interval(row: Row) -> dict[str, float]:
+    """A capacity without an interval is drawn as a point on its own."""
+    return {key: row["max_qps"] if row[key] is None else row[key] for key in ("ci_low", "ci_high")}

@@ -1,0 +1,88 @@
+"""Predicted against measured: what the cost model is worth."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from planner.report.blocks import Chart, Column, Row, Rows, Section, Table
+from planner.report.cells import format_percent
+from planner.report.inputs import ValidationInputs
+from planner.report.specs import scatter_spec
+
+__all__ = ["error_rows", "validation_section"]
+
+_TITLE = "Predicted against measured"
+_READING = (
+    "Each point is a component that the cost model had not seen: across what was measured, up what was predicted. "
+    "The grey band is ±10 %. No model can be better than the noise floor, the difference between two measurements "
+    "of the same component."
+)
+_COLUMNS = (
+    Column(key="kind", title="What"),
+    Column(key="mape", title="Mean error", kind="percent", note="mean absolute error relative to the measurement"),
+    Column(key="p90", title="90 % below", kind="percent", note="nine in ten errors are below this"),
+    Column(key="within_10", title="Within ±10 %", kind="percent", note="share of predictions this close"),
+    Column(key="points", title="Points", kind="integer"),
+)
+
+
+def validation_section(validation: ValidationInputs | None) -> Section:
+    """The scatter, and the errors per kind beside the noise floor."""
+    if validation is None:
+        return Section(
+            anchor="validation",
+            title=_TITLE,
+            short="Prediction",
+            missing="The cost model was not validated in this run.",
+        )
+    rows = error_rows(validation.summary, validation.points)
+    table = Table(name="errors", caption="Error of the cost model on components held out", columns=_COLUMNS, rows=rows)
+    points = tuple(row for row in validation.points if row["measured_ms"] and row["predicted_ms"])
+    charts = (_scatter(points),) if points else ()
+    return Section(
+        anchor="validation",
+        title=_TITLE,
+        short="Prediction",
+        prose=_prose(validation.summary),
+        charts=charts,
+        tables=(table,),
+    )
+
+
+def error_rows(summary: Mapping[str, Any], points: Rows = ()) -> Rows:
+    """The noise floor first, then each kind, then whole models."""
+    counts: dict[str, int] = {}
+    for point in points:
+        counts[point["kind"]] = counts.get(point["kind"], 0) + 1
+    rows: list[Row] = []
+    if floor := summary.get("noise_floor"):
+        rows.append({"kind": "noise floor (measured twice)", "mape": floor.get("median"), "p90": floor.get("p90")})
+    rows += [{**row, "points": row.get("points", counts.get(row["kind"]))} for row in summary.get("components", ())]
+    if composed := summary.get("composed"):
+        rows.append({"kind": "whole models", **composed})
+    return tuple(rows)
+
+
+def _prose(summary: Mapping[str, Any]) -> tuple[str, ...]:
+    parts = []
+    composed = summary.get("composed") or {}
+    if composed.get("mape") is not None:
+        error = format_percent(composed["mape"])
+        text = f"Whole models, composed from their components, are predicted to {error} on average"
+        if composed.get("kendall_tau") is not None:
+            text += f"; their order is right to a Kendall tau of {composed['kendall_tau']:.2f}"
+        parts.append(f"{text}.")
+    if summary.get("interval_coverage_90") is not None:
+        parts.append(
+            f"Of the 90 % intervals, {format_percent(summary['interval_coverage_90'])} held the measured latency."
+        )
+    return (_READING, " ".join(parts)) if parts else (_READING,)
+
+
+def _scatter(points: Rows) -> Chart:
+    return Chart(
+        name="predicted_against_measured",
+        title="Latency of held-out components",
+        summary=f"{len(points)} components, predicted over measured latency, with the identity line and a ±10 % band.",
+        spec=scatter_spec(points),
+        rows=points,
+    )
