@@ -1,0 +1,188 @@
+"""Simulate a plan: draw queries chunk by chunk, serve them through the kernel, report.
+
+The first 1 % of a run's queries (10,000 at most) warm the queues up: they are served, but not counted.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profiles.errors import InputError
+from profiles.units import MS_PER_S
+from serving_sim.fluid_bound import best_prices, collect_rows
+from serving_sim.kernels import COUNTED, FIRST_MS, Chunk, dual_sum_chunk
+from serving_sim.metrics import SimulationResult, summarise
+from serving_sim.paths import PathTables, compile_paths
+from serving_sim.plan import Plan, PolicyChoice
+from serving_sim.policies import as_choice, choose_policy, routing_context
+from serving_sim.run import Run, start_run
+from serving_sim.workload import WorkloadStream, empty_chunk
+
+__all__ = ["Simulation", "SimulationOptions", "resolve_plan", "simulate", "start_simulation", "trace_run", "warmup_of"]
+
+# Queries from which the bound's prices are found; fewer where each query is a row of its own.
+_PILOT_QUERIES, _PILOT_QUERIES_WITH_SPREAD = 65_536, 16_384
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SimulationOptions:
+    """How a run is carried out; none of it changes what is simulated."""
+
+    chunk_queries: int = 16_384
+    exact_queries: int = 5_000_000
+    fluid_bound: bool = True
+
+    def __post_init__(self) -> None:
+        if self.chunk_queries < 1:
+            raise InputError(f"chunk_queries: must be >= 1, but got {self.chunk_queries}")
+        if self.exact_queries < 0:
+            raise InputError(f"exact_queries: must be >= 0, but got {self.exact_queries}")
+
+
+@dataclass(kw_only=True, slots=True, eq=False)
+class Simulation:
+    """A simulation under way: `advance` it in steps of any size, ask for its `result` at any time after the first."""
+
+    plan: Plan
+    tables: PathTables
+    options: SimulationOptions
+    run: Run
+    stream: WorkloadStream
+    prices_D: NDArray[np.float64] | None
+    chunk: Chunk
+    worth: NDArray[np.float64] = field(default_factory=lambda: np.zeros(1))
+    served: int = 0
+    seconds: float = 0.0
+
+    def advance(self, queries: int) -> None:
+        """Serve the next queries."""
+        for _ in self.chunks(queries):
+            pass
+
+    def chunks(self, queries: int) -> Iterator[int]:
+        """Serve the next queries and stop after each chunk, of which the first so many places of `chunk` are filled."""
+        left = queries
+        while left > 0:
+            count = min(left, len(self.chunk.size_N))
+            start = perf_counter()
+            self._serve(count)
+            self.seconds += perf_counter() - start
+            left -= count
+            yield count
+
+    def _serve(self, count: int) -> None:
+        self.stream.fill(self.chunk, count)
+        self.run.serve(self.chunk, count)
+        if self.prices_D is not None:
+            skip = min(max(self.run.warmup - self.served, 0), count)
+            dual_sum_chunk(self.chunk, count, skip, self.run.sla_ms, self.prices_D, self.run.paths, self.worth)
+        self.served += count
+
+    def result(self) -> SimulationResult:
+        """What the queries served so far came to."""
+        if self.run.totals.counts[COUNTED] == 0:
+            raise InputError("queries: must be > 0 for a result, but none was served")
+        return summarise(self.plan, self.run, self.seconds, self._bound())
+
+    def _bound(self) -> float | None:
+        if self.prices_D is None:
+            return None
+        window_ms = self.run.queues.clock_ms[0] - self.run.totals.sums[FIRST_MS] + self.run.sla_ms
+        return float(self.worth[0] + self.prices_D @ self.run.paths.servers_D * window_ms)
+
+
+def simulate(
+    plan: Plan,
+    *,
+    policy: str | PolicyChoice | None = None,
+    queries: int | None = None,
+    seed: int | None = None,
+    qps: float | None = None,
+    sla_ms: float | None = None,
+    options: SimulationOptions | None = None,
+) -> SimulationResult:
+    """Simulate the plan, with whatever is given here in place of what it says.
+
+    Raises:
+        InputError: an unknown policy, option, predicate or path; a trace that cannot be read; a bad value.
+    """
+    resolved = resolve_plan(plan, policy=policy, queries=queries, seed=seed, qps=qps, sla_ms=sla_ms)
+    simulation = start_simulation(resolved, options)
+    simulation.advance(resolved.workload.queries)
+    return simulation.result()
+
+
+def resolve_plan(
+    plan: Plan,
+    *,
+    policy: str | PolicyChoice | None = None,
+    queries: int | None = None,
+    seed: int | None = None,
+    qps: float | None = None,
+    sla_ms: float | None = None,
+) -> Plan:
+    """The plan with what is given in place of what it says."""
+    load = {"queries": queries, "qps": qps, "sla_ms": sla_ms}
+    changed = plan.at(**{name: value for name, value in load.items() if value is not None})
+    choice = plan.policy if policy is None else as_choice(policy)
+    return replace(changed, policy=choice, seed=plan.seed if seed is None else seed)
+
+
+def warmup_of(queries: int) -> int:
+    """How many of a run's queries are served before counting starts: 1 %, 10,000 at most."""
+    return min(queries // 100, 10_000)
+
+
+def start_simulation(plan: Plan, options: SimulationOptions | None = None) -> Simulation:
+    """A simulation of the plan before its first query; it warms up as befits the plan's number of queries."""
+    options = options or SimulationOptions()
+    load, tables = plan.workload, compile_paths(plan)
+    rule = choose_policy(plan.policy).compile(routing_context(plan))
+    run = start_run(
+        tables.arrays,
+        rule,
+        qps=load.qps,
+        sla_ms=load.sla_ms,
+        warmup=warmup_of(load.queries),
+        exact=load.queries if load.queries <= options.exact_queries else 0,
+    )
+    chunk = empty_chunk(min(options.chunk_queries, load.queries), len(tables.spreads))
+    run.serve(chunk, 0)  # Loads the compiled code before any clock runs.
+    return Simulation(
+        plan=plan,
+        tables=tables,
+        options=options,
+        run=run,
+        stream=WorkloadStream(load, tables.spreads, plan.seed),
+        prices_D=_pilot_prices(plan, tables) if options.fluid_bound else None,
+        chunk=chunk,
+    )
+
+
+def trace_run(plan: Plan, options: SimulationOptions | None = None) -> dict[str, NDArray[np.generic]]:
+    """Every query of the plan's run: `size`, `path` (index), `arrival_ms`, `start_ms`, `service_ms`; for small runs."""
+    simulation = start_simulation(plan, options)
+    parts: dict[str, list[NDArray[np.generic]]] = {
+        name: [] for name in ("size", "path", "arrival_ms", "start_ms", "service_ms")
+    }
+    for count in simulation.chunks(plan.workload.queries):
+        for name, values in parts.items():
+            values.append(getattr(simulation.chunk, f"{name}_N")[:count].copy())
+    return {name: np.concatenate(values) for name, values in parts.items()}
+
+
+def _pilot_prices(plan: Plan, tables: PathTables) -> NDArray[np.float64]:
+    """Prices of device time for the fluid bound, from the run's first queries; any prices give a valid bound."""
+    load = plan.workload
+    most = _PILOT_QUERIES if all(spread.kind == "none" for spread in tables.spreads) else _PILOT_QUERIES_WITH_SPREAD
+    pilot, counted = min(load.queries, most), load.queries - warmup_of(load.queries)
+    chunk = empty_chunk(pilot, len(tables.spreads))
+    WorkloadStream(load, tables.spreads, plan.seed).fill(chunk, pilot)
+    first = warmup_of(load.queries) if pilot == load.queries else 0
+    gaps = float(chunk.gap_N[first + 1 : pilot].sum())
+    window_ms = gaps * MS_PER_S / load.qps + load.sla_ms * (pilot - first) / counted
+    rows = collect_rows(chunk, first, pilot, tables.arrays)
+    return best_prices(rows, load.sla_ms, window_ms * tables.arrays.servers_D.astype(np.float64))

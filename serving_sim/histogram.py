@@ -1,0 +1,43 @@
+"""The log histogram of latencies and percentiles from it or from exact values.
+
+Percentiles are nearest-rank: the smallest latency that at least that share of queries does not exceed.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from serving_sim.kernels import BINS, BINS_PER_OCTAVE, LOWEST_OCTAVE
+
+__all__ = ["RELATIVE_ERROR", "bin_edges_ms", "exact_percentiles", "histogram_percentiles", "rank"]
+
+# Half the widest bin, over its middle.
+RELATIVE_ERROR = 0.5 / BINS_PER_OCTAVE
+
+
+def bin_edges_ms() -> NDArray[np.float64]:
+    """The BINS + 1 edges: 128 even bins in each octave, from 2^-20 ms on."""
+    octaves, places = np.divmod(np.arange(BINS + 1), BINS_PER_OCTAVE)
+    edges: NDArray[np.float64] = np.exp2(octaves + float(LOWEST_OCTAVE)) * (1 + places / BINS_PER_OCTAVE)
+    return edges
+
+
+def rank(percentile: float, count: int) -> int:
+    """Zero-based rank of a percentile among `count` values."""
+    # The rounding guards against 99.9 / 100 * 1000 = 999.0000000000001.
+    return max(math.ceil(round(percentile / 100 * count, 6)) - 1, 0)
+
+
+def exact_percentiles(values_ms: NDArray[np.float64], percentiles: tuple[float, ...]) -> tuple[float, ...]:
+    """Percentiles (ms) of all the values, of which there must be one."""
+    ranks = [rank(percentile, len(values_ms)) for percentile in percentiles]
+    ordered = np.partition(values_ms, sorted(set(ranks)))
+    return tuple(float(ordered[place]) for place in ranks)
+
+
+def histogram_percentiles(counts_B: NDArray[np.int64], percentiles: tuple[float, ...]) -> tuple[float, ...]:
+    """Percentiles (ms) as the middle of their bin: within `RELATIVE_ERROR` of the exact ones."""
+    edges, below = bin_edges_ms(), np.cumsum(counts_B)
+    bins = [int(np.searchsorted(below, rank(percentile, int(below[-1])), side="right")) for percentile in percentiles]
+    return tuple(float(edges[place] + edges[place + 1]) / 2 for place in bins)

@@ -1,0 +1,79 @@
+"""What a policy is: a frozen dataclass of options that compiles, for a plan, to a rule of the event kernel."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import numpy as np
+
+from profiles.errors import InputError
+from serving_sim.kernels import FIXED, TIERED, Rule
+from serving_sim.plan import Path
+
+__all__ = ["TABLE", "Entry", "Policy", "RoutingContext", "fixed_rule", "table_paths", "tiered_rule"]
+
+TABLE = "table"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RoutingContext:
+    """What a policy may know before the first query: the paths, the SLA, and the offered load (samples per ms)."""
+
+    paths: tuple[Path, ...]
+    servers_of_path: tuple[int, ...]
+    sla_ms: float
+    offered_samples_per_ms: float
+
+
+class Policy(Protocol):
+    """Routes each query to a path. `compile` is called once per run, and again whenever the QPS or the SLA changes.
+
+    A policy's fields are its options in the plan. Register the class in `serving_sim.policies.POLICIES` to name it.
+    """
+
+    name: ClassVar[str]
+
+    def compile(self, context: RoutingContext) -> Rule:
+        """The rule that the kernel follows; `UnknownNameError` for an option that names what is not there."""
+        ...
+
+
+def table_paths(paths: tuple[Path, ...]) -> tuple[int, ...]:
+    """Indices of the table paths, or of all paths where there is none: somewhere a query must go."""
+    return tuple(i for i, path in enumerate(paths) if path.representation == TABLE) or tuple(range(len(paths)))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entry:
+    """A path that a rule considers. It passes when expected backlog + service <= `limit_ms` and the path alone, at the
+    query's size, serves at least `rate_per_ms` samples per ms on all its device's servers together.
+    """
+
+    path: int
+    tier: int = 0
+    limit_ms: float = math.inf
+    rate_per_ms: float = 0.0
+
+
+def fixed_rule(path: int) -> Rule:
+    """Every query takes that path."""
+    return _rule(FIXED, [Entry(path=path)], [1])
+
+
+def tiered_rule(entries: Sequence[Entry], servers_of_path: Sequence[int]) -> Rule:
+    """The earliest path of the first tier in which one passes; one without conditions should stand in the last tier."""
+    return _rule(TIERED, sorted(entries, key=lambda entry: entry.tier), servers_of_path)
+
+
+def _rule(kind: int, entries: Sequence[Entry], servers_of_path: Sequence[int]) -> Rule:
+    if not entries:
+        raise InputError("paths: a policy needs at least one path, but got none")
+    rates = [entry.rate_per_ms / servers_of_path[entry.path] if entry.rate_per_ms else 0.0 for entry in entries]
+    return Rule(
+        kind=kind,
+        path_E=np.array([entry.path for entry in entries], dtype=np.int64),
+        tier_E=np.array([entry.tier for entry in entries], dtype=np.int64),
+        limit_ms_E=np.array([entry.limit_ms for entry in entries], dtype=np.float64),
+        rate_per_ms_E=np.array(rates, dtype=np.float64),
+    )
