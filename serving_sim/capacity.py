@@ -19,8 +19,8 @@ from serving_sim.fluid_bound import collect_rows, upper_bound_qps
 from serving_sim.histogram import rank
 from serving_sim.kernels import Chunk
 from serving_sim.paths import PathTables, compile_paths
-from serving_sim.plan import Plan, PolicyChoice
-from serving_sim.policies import Policy, as_choice, choose_policy, routing_context
+from serving_sim.plan import Plan
+from serving_sim.policies import Policy, PolicyLike, as_policy, policy_label, routing_context
 from serving_sim.run import Run, start_run
 from serving_sim.workload import WorkloadStream, empty_chunk
 
@@ -120,7 +120,7 @@ class _Trial:
 
 def find_capacity(
     plan: Plan,
-    policies: Sequence[str | PolicyChoice] = DEFAULT_POLICIES,
+    policies: Sequence[PolicyLike] = DEFAULT_POLICIES,
     *,
     precision: float = 0.002,
     seeds: int = 5,
@@ -137,14 +137,14 @@ def find_capacity(
         raise InputError(f"precision: must be in (0, 1), but got {precision}")
     if seeds < 2 or queries < 1:
         raise InputError(f"seeds, queries: must be >= 2 and >= 1, but got {seeds} and {queries}")
-    chosen = [(choice, choose_policy(choice)) for choice in map(as_choice, policies)]
+    chosen = [as_policy(policy) for policy in policies]
     tables = compile_paths(plan)
     trials = [_draw(replace(plan, seed=plan.seed + offset), tables, queries) for offset in range(seeds)]
     bound = fmean(upper_bound_qps(collect_rows(trial.chunk, 0, queries, tables.arrays)) for trial in trials)
     return CapacityResult(
         sla_ms=plan.workload.sla_ms,
         percentile=plan.workload.percentile,
-        policies=tuple(_capacity(choice.name, policy, trials, bound, precision) for choice, policy in chosen),
+        policies=tuple(_capacity(policy, trials, bound, precision) for policy in chosen),
         upper_bound_qps=bound,
     )
 
@@ -155,7 +155,7 @@ def _draw(plan: Plan, tables: PathTables, queries: int) -> _Trial:
     return _Trial(plan=plan, tables=tables, chunk=chunk)
 
 
-def _capacity(name: str, policy: Policy, trials: Sequence[_Trial], bound: float, precision: float) -> PolicyCapacity:
+def _capacity(policy: Policy, trials: Sequence[_Trial], bound: float, precision: float) -> PolicyCapacity:
     found = tuple(_max_qps(trial, policy, bound, precision) for trial in trials)
     mean = fmean(found)
     t_95 = _T_95[len(found) - 2] if len(found) - 2 < len(_T_95) else _T_95_MANY
@@ -163,7 +163,7 @@ def _capacity(name: str, policy: Policy, trials: Sequence[_Trial], bound: float,
     runs = [trial.serve(policy, qps or bound * _LOWEST) for trial, qps in zip(trials, found, strict=True)]
     correct = fmean(_correct_per_s(run) for run in runs)
     return PolicyCapacity(
-        policy=name,
+        policy=policy_label(policy),
         max_qps=mean,
         ci_low=max(mean - half, 0.0),
         ci_high=mean + half,

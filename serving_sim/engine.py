@@ -16,8 +16,8 @@ from serving_sim.fluid_bound import best_prices, collect_rows
 from serving_sim.kernels import COUNTED, FIRST_MS, Chunk, dual_sum_chunk
 from serving_sim.metrics import SimulationResult, summarise
 from serving_sim.paths import PathTables, compile_paths
-from serving_sim.plan import Plan, PolicyChoice
-from serving_sim.policies import as_choice, choose_policy, routing_context
+from serving_sim.plan import Plan
+from serving_sim.policies import Policy, PolicyLike, as_policy, policy_label, routing_context
 from serving_sim.run import Run, start_run
 from serving_sim.workload import WorkloadStream, empty_chunk
 
@@ -47,8 +47,7 @@ class Simulation:
     """A simulation under way: `advance` it in steps of any size, ask for its `result` at any time after the first."""
 
     plan: Plan
-    tables: PathTables
-    options: SimulationOptions
+    policy: Policy
     run: Run
     stream: WorkloadStream
     prices_D: NDArray[np.float64] | None
@@ -85,7 +84,7 @@ class Simulation:
         """What the queries served so far came to."""
         if self.run.totals.counts[COUNTED] == 0:
             raise InputError("queries: must be > 0 for a result, but none was served")
-        return summarise(self.plan, self.run, self.seconds, self._bound())
+        return summarise(self.plan, policy_label(self.policy), self.run, self.seconds, self._bound())
 
     def _bound(self) -> float | None:
         if self.prices_D is None:
@@ -97,7 +96,7 @@ class Simulation:
 def simulate(
     plan: Plan,
     *,
-    policy: str | PolicyChoice | None = None,
+    policy: PolicyLike | None = None,
     queries: int | None = None,
     seed: int | None = None,
     qps: float | None = None,
@@ -109,8 +108,8 @@ def simulate(
     Raises:
         InputError: an unknown policy, option, predicate or path; a trace that cannot be read; a bad value.
     """
-    resolved = resolve_plan(plan, policy=policy, queries=queries, seed=seed, qps=qps, sla_ms=sla_ms)
-    simulation = start_simulation(resolved, options)
+    resolved = resolve_plan(plan, queries=queries, seed=seed, qps=qps, sla_ms=sla_ms)
+    simulation = start_simulation(resolved, policy=policy, options=options)
     simulation.advance(resolved.workload.queries)
     return simulation.result()
 
@@ -118,7 +117,6 @@ def simulate(
 def resolve_plan(
     plan: Plan,
     *,
-    policy: str | PolicyChoice | None = None,
     queries: int | None = None,
     seed: int | None = None,
     qps: float | None = None,
@@ -127,8 +125,7 @@ def resolve_plan(
     """The plan with what is given in place of what it says."""
     load = {"queries": queries, "qps": qps, "sla_ms": sla_ms}
     changed = plan.at(**{name: value for name, value in load.items() if value is not None})
-    choice = plan.policy if policy is None else as_choice(policy)
-    return replace(changed, policy=choice, seed=plan.seed if seed is None else seed)
+    return replace(changed, seed=plan.seed if seed is None else seed)
 
 
 def warmup_of(queries: int) -> int:
@@ -136,14 +133,16 @@ def warmup_of(queries: int) -> int:
     return min(queries // 100, 10_000)
 
 
-def start_simulation(plan: Plan, options: SimulationOptions | None = None) -> Simulation:
+def start_simulation(
+    plan: Plan, *, policy: PolicyLike | None = None, options: SimulationOptions | None = None
+) -> Simulation:
     """A simulation of the plan before its first query; it warms up as befits the plan's number of queries."""
     options = options or SimulationOptions()
+    router = as_policy(plan.policy if policy is None else policy)
     load, tables = plan.workload, compile_paths(plan)
-    rule = choose_policy(plan.policy).compile(routing_context(plan))
     run = start_run(
         tables.arrays,
-        rule,
+        router.compile(routing_context(plan)),
         qps=load.qps,
         sla_ms=load.sla_ms,
         warmup=warmup_of(load.queries),
@@ -153,8 +152,7 @@ def start_simulation(plan: Plan, options: SimulationOptions | None = None) -> Si
     run.serve(chunk, 0)  # Loads the compiled code before any clock runs.
     return Simulation(
         plan=plan,
-        tables=tables,
-        options=options,
+        policy=router,
         run=run,
         stream=WorkloadStream(load, tables.spreads, plan.seed),
         prices_D=_pilot_prices(plan, tables) if options.fluid_bound else None,
@@ -162,9 +160,11 @@ def start_simulation(plan: Plan, options: SimulationOptions | None = None) -> Si
     )
 
 
-def trace_run(plan: Plan, options: SimulationOptions | None = None) -> dict[str, NDArray[np.generic]]:
+def trace_run(
+    plan: Plan, *, policy: PolicyLike | None = None, options: SimulationOptions | None = None
+) -> dict[str, NDArray[np.generic]]:
     """Every query of the plan's run: `size`, `path` (index), `arrival_ms`, `start_ms`, `service_ms`; for small runs."""
-    simulation = start_simulation(plan, options)
+    simulation = start_simulation(plan, policy=policy, options=options)
     parts: dict[str, list[NDArray[np.generic]]] = {
         name: [] for name in ("size", "path", "arrival_ms", "start_ms", "service_ms")
     }

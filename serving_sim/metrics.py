@@ -93,7 +93,7 @@ class SimulationResult:
         }
 
 
-def summarise(plan: Plan, run: Run, seconds: float, bound: float | None) -> SimulationResult:
+def summarise(plan: Plan, policy: str, run: Run, seconds: float, bound: float | None) -> SimulationResult:
     """The metrics of a run that took `seconds` of this machine; `bound` is on its correct predictions in the SLA."""
     counts, sums, by_class_PC = run.totals.counts, run.totals.sums, run.totals.by_class_PC
     counted, served = int(counts[kernels.COUNTED]), int(counts[kernels.ARRIVED])
@@ -103,7 +103,7 @@ def summarise(plan: Plan, run: Run, seconds: float, bound: float | None) -> Simu
     names = [path.name for path in plan.paths]
     return SimulationResult(
         plan=plan.name,
-        policy=plan.policy.name,
+        policy=policy,
         queries=served,
         counted=counted,
         qps=plan.workload.qps,

@@ -1,8 +1,8 @@
 """Contract tests that any implementation of an extension point passes: subclass one in a test module.
 
-    class TestMyPolicy(PolicyContract):
-        def make(self) -> Policy:
-            return MyPolicy(option=1)
+class TestMyPolicy(PolicyContract):
+    def make(self) -> Policy:
+        return MyPolicy(option=1)
 """
 
 import dataclasses
@@ -10,10 +10,9 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from serving_sim.engine import start_simulation
+from serving_sim.engine import trace_run
 from serving_sim.plan import Device, LatencyTable, Path, Plan, PolicyChoice, Sizes, Workload
-from serving_sim.policies import Policy, RoutingContext, routing_context
-from serving_sim.run import start_run
+from serving_sim.policies import Policy, routing_context
 
 __all__ = ["PolicyContract", "small_plan"]
 
@@ -66,7 +65,11 @@ class PolicyContract(ABC):
     def test_compiles_to_the_same_rule_each_time(self) -> None:
         context = routing_context(self.plan())
         first, second = self.make().compile(context), self.make().compile(context)
-        assert all(np.array_equal(mine, other) for mine, other in zip(first, second, strict=True))
+        assert first.kind == second.kind
+        assert np.array_equal(first.path_E, second.path_E)
+        assert np.array_equal(first.tier_E, second.tier_E)
+        assert np.array_equal(first.limit_ms_E, second.limit_ms_E)
+        assert np.array_equal(first.rate_per_ms_E, second.rate_per_ms_E)
 
     def test_names_only_paths_that_are_there(self) -> None:
         plan = self.plan()
@@ -75,10 +78,8 @@ class PolicyContract(ABC):
         assert np.all(np.diff(rule.tier_E) >= 0)
 
     def test_serves_every_query_under_light_and_heavy_load_and_an_impossible_sla(self) -> None:
-        for changes in ({}, {"qps": 1e6}, {"sla_ms": 1e-6}):
-            plan = self.plan().at(**changes, queries=200)
-            served = self._served_paths(plan, self.make().compile(routing_context(plan)))
-            assert np.all((served >= 0) & (served < len(plan.paths)))
-
-    def _served_paths(self, plan: Plan, rule: object) -> "np.ndarray[tuple[int, ...], np.dtype[np.int64]]":
-        raise NotImplementedError
+        light = self.plan().at(queries=200)
+        for plan in (light, light.at(qps=1e6), light.at(sla_ms=1e-6)):
+            traced = trace_run(plan, policy=self.make())
+            assert set(traced["path"].tolist()) <= set(range(len(plan.paths)))
+            assert np.all(np.isfinite(traced["start_ms"]))

@@ -1,5 +1,8 @@
 """Policies: which path a query takes. `POLICIES` names them; `serving_sim.testing.PolicyContract` tests one."""
 
+from dataclasses import fields
+from typing import TypeAlias
+
 from profiles.edge import parse_object
 from profiles.registry import Registry
 from profiles.units import MS_PER_S
@@ -15,34 +18,46 @@ __all__ = [
     "Entry",
     "MpRec",
     "Policy",
+    "PolicyLike",
     "RoutingContext",
     "Static",
     "TableSwitch",
-    "as_choice",
-    "choose_policy",
+    "as_policy",
     "fixed_rule",
+    "policy_label",
     "routing_context",
     "table_paths",
     "tiered_rule",
 ]
+
+PolicyLike: TypeAlias = str | PolicyChoice | Policy
 
 POLICIES: Registry[type[Policy]] = Registry("policy")
 for _policy in (Static, TableSwitch, MpRec):
     POLICIES.register(_policy.name, _policy)
 
 
-def as_choice(policy: "str | PolicyChoice") -> PolicyChoice:
-    """A policy's bare name as the choice of it with default options."""
-    return PolicyChoice(name=policy) if isinstance(policy, str) else policy
-
-
-def choose_policy(choice: PolicyChoice) -> Policy:
-    """The policy that a plan chooses, with its options.
+def as_policy(policy: PolicyLike) -> Policy:
+    """The policy that a name, a plan's choice with options, or a policy itself stands for.
 
     Raises:
         InputError: the name or an option is not known, or an option's value is wrong; names the key.
     """
-    return parse_object(POLICIES.get(choice.name), choice.options, "policy.options")
+    if isinstance(policy, str):
+        policy = PolicyChoice(name=policy)
+    if isinstance(policy, PolicyChoice):
+        return parse_object(POLICIES.get(policy.name), policy.options, "policy.options")
+    return policy
+
+
+def policy_label(policy: Policy) -> str:
+    """Name and the options that differ from their defaults: `mp-rec (predicate=finish-in-sla)`."""
+    changed = [
+        f"{option.name}={getattr(policy, option.name)}"
+        for option in fields(policy)
+        if getattr(policy, option.name) != option.default
+    ]
+    return f"{policy.name} ({', '.join(changed)})" if changed else policy.name
 
 
 def routing_context(plan: Plan) -> RoutingContext:

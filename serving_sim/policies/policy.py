@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from dataclasses import Field, dataclass
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -29,10 +29,11 @@ class RoutingContext:
 class Policy(Protocol):
     """Routes each query to a path. `compile` is called once per run, and again whenever the QPS or the SLA changes.
 
-    A policy's fields are its options in the plan. Register the class in `serving_sim.policies.POLICIES` to name it.
+    A dataclass, whose fields are its options in the plan. Its class goes into `serving_sim.policies.POLICIES`.
     """
 
     name: ClassVar[str]
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
     def compile(self, context: RoutingContext) -> Rule:
         """The rule that the kernel follows; `UnknownNameError` for an option that names what is not there."""
