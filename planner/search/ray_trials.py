@@ -80,14 +80,16 @@ class RayTrials:
         """The result of the next task to end.
 
         Raises:
+            Exception: what the trainer raised.
             MeasurementError: its worker was lost more often than it may be.
         """
         ended, _ = ray.wait(list(self._running), num_returns=1)
         number, name = self._running.pop(ended[0])
         try:
             trained: Trained = ray.get(ended[0])
-        except RayTaskError:
-            raise
+        except RayTaskError as error:
+            # Ray's own message is the worker's whole traceback; that stays behind the error as its cause.
+            raise error.cause from error
         except RayError as error:
             reason = str(error).splitlines()[0]
             raise MeasurementError(f"trial {number} ({name}): its worker was lost too often: {reason}") from error

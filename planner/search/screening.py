@@ -53,7 +53,9 @@ def screen(task: SearchTask, predict: Predictor, most: int = MOST_SCREENED) -> S
     complete = space_size(space) <= most
     choices = enumerate_choices(space, most, task.seed)
     extremes = () if complete else tuple(corner_choices(space))
-    candidates = {candidate.key: candidate for candidate in map(task.candidate, (*choices, *extremes))}
+    candidates: dict[str, Candidate] = {}
+    for candidate in map(task.candidate, (*choices, *extremes)):
+        candidates.setdefault(candidate.key, candidate)
     screened = tuple(_screened(candidate, task, predict) for candidate in candidates.values())
     if not any(entry.feasible for entry in screened):
         raise InfeasibleError(_nothing_fits(screened, task.section.limits, complete=complete))
