@@ -5,6 +5,7 @@ that the mean of both beats each. Array suffixes: N rows, F features.
 """
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,8 @@ __all__ = ["Residual", "fit_residual"]
 # A measurement 7 times off the roof tells of an outlier, not of a kernel.
 _LARGEST_LOG_RATIO = 2.0
 # Length scales are found on at most so many rows; they need no more, and cost their cube.
-_ROWS_FOR_LENGTHS = 96
+_ROWS_FOR_LENGTHS = 80
+_STEPS_FOR_LENGTHS = 15
 _LARGEST_PROCESS = 1500
 
 
@@ -63,7 +65,7 @@ def _fit_process(standard: Floats, target: Floats) -> Any:
     lengths = RBF(np.where(varying, 2.0, 1e3), (0.1, 1e4))
     kernel = ConstantKernel(0.1, (1e-4, 1e2)) * lengths + WhiteKernel(1e-2, (1e-5, 1e1))
     few = _spread_out(len(target), _ROWS_FOR_LENGTHS)
-    search = GaussianProcessRegressor(kernel, normalize_y=True)
+    search = GaussianProcessRegressor(kernel, normalize_y=True, optimizer=_few_steps)
     with warnings.catch_warnings():
         # A length scale at its bound says that a feature does not matter.
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -71,6 +73,16 @@ def _fit_process(standard: Floats, target: Floats) -> Any:
     rows = _spread_out(len(target), _LARGEST_PROCESS)
     process = GaussianProcessRegressor(search.kernel_, optimizer=None, normalize_y=True)
     return process.fit(standard[rows], target[rows])
+
+
+def _few_steps(objective: Callable[..., Any], start: Floats, bounds: Any) -> tuple[Floats, float]:
+    """A bounded number of steps: the likelihood is flat near its optimum, and predictions hardly move there."""
+    from scipy.optimize import minimize
+
+    found = minimize(
+        objective, start, jac=True, bounds=bounds, method="L-BFGS-B", options={"maxiter": _STEPS_FOR_LENGTHS}
+    )
+    return found.x, found.fun
 
 
 def _spread_out(rows: int, most: int) -> Any:

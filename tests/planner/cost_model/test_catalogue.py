@@ -1,0 +1,78 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from planner.cost_model.catalogue import RooflineDeviceModel
+from profiles.component import Component, make_component
+from profiles.errors import InputError
+from profiles.hardware import get_hardware, local_cpu
+from representations.components import work_of
+
+GEMM = make_component("linear", 4096, {"in_features": 4096, "out_features": 4096})
+TABLE = make_component("embedding", 4096, {"rows": 10**6, "dim": 64, "pooling": 1.0, "zipf": 0.0, "backend": "torch"})
+
+
+def mean_ms(name: str, component: Component, resident_bytes: int | None = None) -> float:
+    model = RooflineDeviceModel(hardware=get_hardware(name), work=work_of)
+    return float(model.predict([component], resident_bytes=resident_bytes).mean_ms[0])
+
+
+def test_a_large_gemm_runs_at_the_achieved_share_of_the_peak() -> None:
+    work = work_of(GEMM)
+    assert mean_ms("a100", GEMM) == pytest.approx(6e-3 + work.flops / (19.5e12 * 0.705) * 1e3)
+
+
+def test_a_gather_runs_at_the_achieved_share_of_the_bandwidth() -> None:
+    work = work_of(TABLE)
+    assert mean_ms("v100", TABLE) == pytest.approx(7e-3 + work.bytes_moved / (900e9 * 0.944) * 1e3)
+
+
+def test_a_tiny_component_costs_its_launches() -> None:
+    one = make_component("linear", 1, {"in_features": 1, "out_features": 1})
+    encoder = make_component("dhe_encoder", 1, {"k": 2, "rows": 5, "transform": "uniform"})
+    assert mean_ms("h100", one) == pytest.approx(5e-3, rel=1e-3)
+    assert mean_ms("h100", encoder) == pytest.approx(25e-3, rel=1e-3)
+
+
+def test_a_model_that_does_not_fit_on_chip_streams() -> None:
+    fits, streams = mean_ms("ipu-gc200", TABLE, 10**8), mean_ms("ipu-gc200", TABLE, 10**9)
+    assert streams > 20 * fits
+
+
+def test_without_a_peak_for_the_dtype_the_nearest_documented_one_is_used_and_named() -> None:
+    model = RooflineDeviceModel(hardware=get_hardware("tpuv3-chip"), work=work_of)
+    assert model.peak_dtype("float32") == "bfloat16"
+    assert "float32 is taken at the published bfloat16 peak" in model.notes
+
+
+def test_without_any_peak_that_could_stand_in_it_raises() -> None:
+    model = RooflineDeviceModel(hardware=get_hardware("v100"), work=work_of)
+    wide = make_component("linear", 1, {"in_features": 1, "out_features": 1}, dtype="float64")
+    with pytest.raises(InputError, match=r"'v100': no peak for dtype 'float64'; published: float32, float16"):
+        model.predict([wide])
+
+
+def test_everything_is_estimated_within_the_assumed_factor() -> None:
+    estimates = RooflineDeviceModel(hardware=get_hardware("v100"), work=work_of).predict([GEMM, TABLE])
+    assert estimates.provenance == ("estimated", "estimated")
+    np.testing.assert_allclose(estimates.high_ms / estimates.low_ms, 4.0)
+
+
+def test_inputs_cross_the_host_link_once() -> None:
+    model = RooflineDeviceModel(hardware=get_hardware("v100"), work=work_of)
+    np.testing.assert_allclose(model.transfer_ms(np.array([0.0, 12e6])), [0.01, 1.01])
+    unlinked = replace(get_hardware("v100"), host_link_bytes_per_s=None)
+    assert RooflineDeviceModel(hardware=unlinked, work=work_of).transfer_ms(np.array([1e9])).tolist() == [0.0]
+
+
+def test_power_is_the_studys_else_the_catalogues() -> None:
+    hardware = get_hardware("v100")
+    assert RooflineDeviceModel(hardware=hardware, work=work_of).busy_w == 250
+    assert RooflineDeviceModel(hardware=hardware, work=work_of, power_w=120.0).busy_w == 120
+    assert RooflineDeviceModel(hardware=hardware, work=work_of).scatter_sigma == 0
+
+
+def test_a_device_without_published_figures_must_be_measured() -> None:
+    with pytest.raises(InputError, match=r"'local-cpu': has no published bandwidth"):
+        RooflineDeviceModel(hardware=local_cpu(), work=work_of)

@@ -1,0 +1,38 @@
+import numpy as np
+import pytest
+
+from planner.cost_model.features import drivers_of, family_of
+from profiles.component import make_component
+from profiles.errors import InputError
+from representations.components import work_of
+from tests.planner.cost_model.synthetic import linears
+
+
+def test_text_values_dtype_and_pass_tell_families_apart_and_sizes_do_not() -> None:
+    relu = make_component("elementwise", 1, {"function": "relu", "width": 8})
+    half = make_component("linear", 1, {"in_features": 8, "out_features": 8}, dtype="float16", phase="backward")
+    assert family_of(relu) == "elementwise(relu)"
+    assert family_of(half) == "linear(float16, backward)"
+    assert {family_of(component) for component in linears([(8, 8), (16, 4)])} == {"linear"}
+
+
+def test_features_are_finite_for_a_component_without_flops() -> None:
+    table = make_component("embedding", 1, {"rows": 1, "dim": 1, "pooling": 1.0, "zipf": 0.0, "backend": "torch"})
+    drivers = drivers_of([table], work_of)
+    assert drivers.names == ("batch", "dim", "pooling", "rows", "zipf")
+    assert np.isfinite(drivers.features()).all()
+
+
+def test_the_range_of_ids_is_no_cost_of_hashing() -> None:
+    encoder = make_component("dhe_encoder", 4, {"k": 8, "rows": 100, "transform": "uniform"})
+    assert drivers_of([encoder], work_of).names == ("batch", "k")
+
+
+def test_a_missing_dimension_is_named() -> None:
+    component = make_component("concat", 4, {"width": 8})
+    with pytest.raises(InputError, match=r"needs the dimensions batch, parts, width, but got batch, width"):
+        drivers_of([component], work_of, ("batch", "parts", "width"))
+
+
+def test_no_components_give_empty_drivers() -> None:
+    assert drivers_of([], work_of).dimensions_ND.shape == (0, 1)

@@ -1,0 +1,117 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from planner.cost_model.features import drivers_of
+from planner.cost_model.model import FittedDeviceModel, fit_device_model
+from profiles.component import make_component
+from profiles.errors import UnknownNameError
+from representations.components import work_of
+from tests.planner.cost_model.synthetic import (
+    linears,
+    profile_of,
+    profiles_of,
+    random_sizes,
+    roofline_ms,
+    stepped_ms,
+)
+
+UNSEEN = linears(random_sizes(40, 2), (3, 100, 2000))
+
+
+@pytest.fixture(scope="module")
+def stepped() -> FittedDeviceModel:
+    return fit_device_model(profiles_of(linears(random_sizes(24, 1)), stepped_ms, noise=0.02), work_of)
+
+
+def errors_of(predicted: np.ndarray) -> float:
+    truth = np.array([stepped_ms(component) for component in UNSEEN])
+    return float(np.mean(np.abs(predicted / truth - 1)))
+
+
+def test_the_hybrid_beats_both_of_its_parents_on_unseen_shapes(stepped: FittedDeviceModel) -> None:
+    from sklearn.ensemble import GradientBoostingRegressor
+
+    boosted = GradientBoostingRegressor(n_estimators=200, max_depth=4, random_state=0)
+    boosted.fit(drivers_of(stepped.rows.components, work_of).features(), np.log(stepped.rows.label_ms))
+    drivers = drivers_of(UNSEEN, work_of)
+    hybrid = errors_of(stepped.predict(UNSEEN).mean_ms)
+    assert hybrid < errors_of(stepped.families["linear"].core.roofline.predict(drivers))
+    assert hybrid < errors_of(np.exp(boosted.predict(drivers.features())))
+
+
+def test_an_exact_hit_is_the_measurement_itself(stepped: FittedDeviceModel) -> None:
+    estimates = stepped.predict(stepped.rows.components[:3])
+    assert estimates.mean_ms.tolist() == stepped.rows.label_ms[:3].tolist()
+    assert set(estimates.provenance) == {"measured"}
+
+
+def test_intervals_hold_the_mean_and_cover_most_unseen_truths(stepped: FittedDeviceModel) -> None:
+    estimates = stepped.predict(UNSEEN)
+    truth = np.array([stepped_ms(component) for component in UNSEEN])
+    assert (estimates.low_ms <= estimates.mean_ms).all()
+    assert (estimates.mean_ms <= estimates.high_ms).all()
+    assert np.mean((estimates.low_ms <= truth) & (truth <= estimates.high_ms)) > 0.75
+
+
+def test_beyond_the_measured_range_the_prediction_is_flagged_and_wider(stepped: FittedDeviceModel) -> None:
+    inside, outside = (stepped.predict(linears([(size, size)], (256,))) for size in (128, 16_384))
+    assert not inside.extrapolated[0]
+    assert outside.extrapolated[0]
+    assert outside.high_ms[0] / outside.mean_ms[0] > inside.high_ms[0] / inside.mean_ms[0]
+
+
+def test_far_beyond_the_range_the_roofline_leads(stepped: FittedDeviceModel) -> None:
+    far = linears([(16_384, 16_384)], (4096,))
+    truth = 1.5 * roofline_ms(far[0])
+    assert stepped.predict(far).mean_ms[0] == pytest.approx(truth, rel=0.5)
+
+
+def test_the_order_of_the_rows_changes_nothing() -> None:
+    profiles = profiles_of(linears(random_sizes(4, 1), (1, 64, 4096)), stepped_ms, noise=0.02)
+    one, other = (fit_device_model(rows, work_of).predict(UNSEEN) for rows in (profiles, profiles[::-1]))
+    assert one.mean_ms.tolist() == other.mean_ms.tolist()
+
+
+@settings(deadline=None, max_examples=30)
+@given(order=st.permutations(range(8)), batch=st.integers(1, 10**6))
+def test_predictions_are_positive_and_follow_the_order_asked(
+    stepped: FittedDeviceModel, order: list[int], batch: int
+) -> None:
+    components = linears([(2**i, 2**i) for i in range(1, 9)], (batch,))
+    straight = stepped.predict(components).mean_ms
+    shuffled = stepped.predict([components[i] for i in order]).mean_ms
+    assert (straight > 0).all()
+    np.testing.assert_allclose(shuffled, straight[order], rtol=1e-9)
+
+
+def test_an_unseen_kind_names_itself_and_the_known_ones(stepped: FittedDeviceModel) -> None:
+    relu = make_component("elementwise", 8, {"function": "relu", "width": 8})
+    with pytest.raises(UnknownNameError, match=r"unknown name 'elementwise\(relu\)'.*known: linear"):
+        stepped.predict([relu])
+
+
+def test_with_few_rows_a_roofline_alone_is_fitted_and_said() -> None:
+    model = fit_device_model(profiles_of(linears([(64, 64)])), work_of)
+    assert model.families["linear"].core.residual is None
+    assert "fewer than 8 rows, so a roofline alone: linear (5)" in model.notes
+    predicted = model.predict(linears([(64, 64)], (200,))).mean_ms[0]
+    assert predicted == pytest.approx(roofline_ms(linears([(64, 64)], (200,))[0]), rel=0.1)
+
+
+def test_a_single_row_predicts_with_a_wide_interval() -> None:
+    model = fit_device_model(profiles_of(linears([(64, 64)], (8,))), work_of)
+    estimates = model.predict(linears([(64, 64)], (9,)))
+    assert estimates.high_ms[0] / estimates.mean_ms[0] >= 2
+
+
+def test_rows_with_one_constant_column_and_equal_latencies_fit() -> None:
+    model = fit_device_model([profile_of(c, 1.0) for c in linears([(8, 8)], tuple(range(1, 10)))], work_of)
+    assert model.predict(linears([(8, 8)], (12,))).mean_ms[0] == pytest.approx(1.0, rel=0.05)
+
+
+def test_the_scatter_is_the_rows_interquartile_range_in_sigmas() -> None:
+    model = fit_device_model([profile_of(c, 1.0, relative_iqr=0.1349) for c in linears([(8, 8)])], work_of)
+    assert model.scatter_sigma == pytest.approx(0.1)
+    assert model.transfer_ms(np.array([1e9])).tolist() == [0.0]

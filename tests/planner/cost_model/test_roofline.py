@@ -1,0 +1,64 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planner.cost_model.features import drivers_of
+from planner.cost_model.roofline import PhysicalLimits, Roofline, fit_roofline
+from profiles.component import Component
+from profiles.errors import InputError
+from representations.components import work_of
+from tests.planner.cost_model.synthetic import linears, random_sizes, roofline_ms
+
+LIMITS = PhysicalLimits(flops_per_s=2e12, bytes_per_s=2e12)
+
+
+def fitted(components: list[Component], factors: np.ndarray | float = 1.0) -> Roofline:
+    truth = np.array([roofline_ms(component) for component in components]) * factors
+    return fit_roofline(drivers_of(components, work_of), truth, LIMITS)
+
+
+def test_recovers_a_known_roofline() -> None:
+    constants = fitted(linears(random_sizes(20, 1))).ms_per_unit
+    assert constants["overhead"] == pytest.approx(5e-3, rel=0.05)
+    assert 1e3 / constants["flop"] == pytest.approx(60e9, rel=0.05)
+    assert 1e3 / constants["byte"] == pytest.approx(12e9, rel=0.1)
+
+
+def test_a_few_wild_rows_do_not_bend_the_roof() -> None:
+    components = linears(random_sizes(20, 1))
+    factors = np.ones(len(components))
+    factors[::17] = 5.0
+    unseen = linears(random_sizes(20, 2))
+    predicted = fitted(components, factors).predict(drivers_of(unseen, work_of))
+    truth = np.array([roofline_ms(component) for component in unseen])
+    assert np.mean(np.abs(predicted / truth - 1)) < 0.05
+
+
+def test_no_rate_exceeds_the_limits() -> None:
+    components = linears(random_sizes(6, 1))
+    roofline = fit_roofline(drivers_of(components, work_of), np.full(len(components), 1e-9), LIMITS)
+    assert roofline.ms_per_unit["flop"] >= 1e3 / LIMITS.flops_per_s
+    assert roofline.ms_per_unit["byte"] >= 1e3 / LIMITS.bytes_per_s
+
+
+@given(
+    sizes=st.lists(st.tuples(st.integers(1, 4096), st.integers(1, 4096)), min_size=1, max_size=5),
+    seed=st.integers(0, 2**16),
+    inputs=st.integers(1, 10_000),
+    outputs=st.integers(1, 10_000),
+)
+def test_is_positive_and_grows_with_the_batch_whatever_it_was_fitted_on(
+    sizes: list[tuple[int, int]], seed: int, inputs: int, outputs: int
+) -> None:
+    components = linears(sizes, (1, 64))
+    noise = np.exp(np.random.default_rng(seed).normal(0, 1, len(components)))
+    grown = linears([(inputs, outputs)], (1, 2, 10, 1000, 100_000))
+    predicted = fitted(components, noise).predict(drivers_of(grown, work_of))
+    assert predicted[0] > 0
+    assert np.all(np.diff(predicted) >= 0)
+
+
+def test_refuses_limits_that_are_not_positive() -> None:
+    with pytest.raises(InputError, match=r"bytes_per_s must be > 0, but got 0"):
+        PhysicalLimits(flops_per_s=1.0, bytes_per_s=0.0)

@@ -1,0 +1,127 @@
+import json
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from planner.cost_model.accuracy import rank_agreement, summarise_errors
+from planner.cost_model.noise import noise_floor
+from planner.cost_model.training_rows import training_rows
+from planner.cost_model.validation import ValidationReport, validate
+from planner.cost_model.whole_models import MeasuredModel
+from profiles.component import Component
+from profiles.errors import InputError, MeasurementError
+from profiles.records import Latency
+from representations.components import components_of, work_of
+from representations.specs import Feature, ModelSpec, TableSpec
+from tests.planner.cost_model.synthetic import linears, profile_of, profiles_of, random_sizes, stepped_ms
+
+
+def latency(p25_ms: float) -> Latency:
+    return Latency(p25_ms=p25_ms, median_ms=p25_ms, iqr_ms=0.0, n=9, visits=3)
+
+
+def model_of(width: int) -> ModelSpec:
+    return ModelSpec(
+        name=f"width-{width}",
+        dense_features=4,
+        features=(Feature(name="a", cardinality=100),),
+        embeddings=(TableSpec(dim=width),),
+        bottom_mlp=(width,),
+        top_mlp=(width, 1),
+    )
+
+
+def component_ms(component: Component) -> float:
+    return 1e-3 + work_of(component).bytes_moved / 1e7
+
+
+@pytest.fixture(scope="module")
+def report() -> ValidationReport:
+    """Whole models that cost 10 % more than the sum of their components."""
+    specs = [model_of(width) for width in (8, 16, 32)]
+    placed = [(spec, batch, components_of(spec, batch)) for spec in specs for batch in (1, 256)]
+    rows = [profile_of(c, component_ms(c)) for c in {one.component for *_, parts in placed for one in parts}]
+    whole = [
+        MeasuredModel(spec=spec, batch=batch, latency=latency(1.1 * sum(component_ms(o.component) for o in parts)))
+        for spec, batch, parts in placed
+    ]
+    return validate(rows, whole, work_of, seed=1)
+
+
+def test_the_composed_error_is_what_the_sum_misses(report: ValidationReport) -> None:
+    assert report.composed
+    assert report.composed.errors.mape == pytest.approx(1 - 1 / 1.1)
+    assert report.composed.errors.bias < 0
+    assert report.composed.kendall_tau == pytest.approx(1.0)
+
+
+def test_the_object_has_the_keys_that_scripts_rely_on(report: ValidationReport) -> None:
+    body = json.loads(json.dumps(report.to_object(), allow_nan=False))
+    assert {"median", "p90"} <= set(body["noise_floor"])
+    assert {one["kind"] for one in body["components"]} == {"elementwise", "embedding", "interaction", "linear"}
+    assert all({"mape", "p90", "within_10"} <= set(one) for one in body["components"])
+    assert {"mape", "p90", "within_10", "kendall_tau"} <= set(body["composed"])
+    assert 0 <= body["interval_coverage_90"] <= 1
+
+
+def test_points_hold_every_held_out_row_and_whole_model(report: ValidationReport) -> None:
+    points = report.points
+    assert points.columns == [
+        "kind", "component", "batch", "measured_ms", "predicted_ms", "low_ms", "high_ms", "held_out",
+    ]  # fmt: skip
+    assert points.filter(points["kind"] == "model").height == 6
+    assert "linear in_features=4 out_features=8" in points["component"].to_list()
+
+
+def test_held_out_errors_are_near_the_noise_and_intervals_cover() -> None:
+    profiles = profiles_of(linears(random_sizes(24, 1)), stepped_ms, noise=0.02)
+    report = validate(profiles, (), work_of)
+    assert report.components[0].errors.mape < 0.12
+    assert report.interval_coverage_90 == pytest.approx(0.9, abs=0.06)
+    assert report.to_object()["composed"]["mape"] is None
+
+
+def test_a_single_row_cannot_be_held_out() -> None:
+    report = validate(profiles_of(linears([(8, 8)], (1,))), (), work_of)
+    assert report.components == ()
+    assert report.interval_coverage_90 is None
+
+
+def test_the_noise_floor_is_the_difference_to_a_second_measurement() -> None:
+    rows = training_rows(profiles_of(linears(random_sizes(20, 1))))
+
+    def remeasure(components: Sequence[Component]) -> list[Latency | None]:
+        first = dict(zip(rows.components, rows.label_ms.tolist(), strict=True))
+        return [None, *(latency(1.03 * first[component]) for component in components[1:])]
+
+    floor = noise_floor(rows, remeasure, seed=0, subset=10)
+    assert (floor.rows, floor.source) == (9, "a second measurement")
+    assert floor.median == pytest.approx(0.03)
+
+
+def test_the_noise_floor_falls_back_on_the_scatter_within_measurements() -> None:
+    rows = training_rows([profile_of(component, 1.0, relative_iqr=0.1) for component in linears([(8, 8)])])
+    assert noise_floor(rows, seed=0).median == pytest.approx(0.05)
+
+
+def test_a_second_measurement_without_a_result_is_an_error() -> None:
+    rows = training_rows(profiles_of(linears([(8, 8)])))
+    with pytest.raises(MeasurementError, match=r"none of 5 components"):
+        noise_floor(rows, lambda components: [None] * len(components), seed=0)
+
+
+def test_errors_are_fractions_relative_to_the_measurement() -> None:
+    errors = summarise_errors(np.array([1.0, 2.0, 4.0]), np.array([1.1, 2.0, 3.0]))
+    assert errors.mape == pytest.approx(0.35 / 3)
+    assert errors.median == pytest.approx(0.1)
+    assert errors.bias == pytest.approx(-0.05)
+    assert summarise_errors(np.ones(1), np.ones(1)).within_10 == 1
+    with pytest.raises(InputError, match=r"at least one row"):
+        summarise_errors(np.array([]), np.array([]))
+
+
+def test_ranks_are_compared_at_equal_batch_only() -> None:
+    measured, predicted = np.array([1.0, 2.0, 10.0, 20.0]), np.array([2.0, 1.0, 20.0, 10.0])
+    assert rank_agreement([1, 1, 8, 8], measured, predicted) == pytest.approx(-1)
+    assert rank_agreement([1, 2, 3, 4], measured, predicted) is None
