@@ -1,9 +1,14 @@
 """The report: one HTML page that opens offline, with the frames and charts behind it."""
 
+from typing import TYPE_CHECKING
+
 from planner.report.answer import Answer, compose_answer
 from planner.report.inputs import MappingInputs, ReportInputs, SearchInputs, ServingInputs, ValidationInputs
-from planner.report.save import build_report, rebuild_report
 from planner.report.stored import SCHEMA, load_inputs, save_inputs
+from profiles.lazy import lazy_attributes
+
+if TYPE_CHECKING:
+    from planner.report.save import build_report, rebuild_report
 
 __all__ = [
     "SCHEMA",
@@ -19,3 +24,6 @@ __all__ = [
     "rebuild_report",
     "save_inputs",
 ]
+
+# These load Altair and Polars.
+__getattr__ = lazy_attributes(__name__, dict.fromkeys(("build_report", "rebuild_report"), "planner.report.save"))

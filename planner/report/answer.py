@@ -40,9 +40,10 @@ def _headline(facts: Facts, best: PolicyFacts) -> str:
             f"Nothing tried serves {load}: the nearest, {best.title}, is too late for "
             f"{format_percent(best.violation_share)} of the queries."
         )
+    estimate = "by estimate, " if best.provenance == "estimated" else ""
     if best.static:
-        return f"Serve {best.title}: one path holds {load}."
-    return f"Route with {best.title} over {_join([path.title for path in best.paths])}: that holds {load}."
+        return f"Serve {best.title}: {estimate}this one path holds {load}."
+    return f"Route with {best.title} over {_join([path.title for path in best.paths])}: {estimate}that holds {load}."
 
 
 def _figures(facts: Facts, best: PolicyFacts) -> str:
@@ -79,8 +80,8 @@ def _cost(facts: Facts, best: PolicyFacts) -> str:
     cost = facts.cost_per_million(best)
     if cost is not None:
         return (
-            f"A million predictions cost {format_money(cost)} at this load "
-            "(the hourly price of the devices used, whether busy or idle)."
+            f"A million predictions cost {format_money(cost)} at this load, in the currency of the study's prices "
+            "(the devices used are paid by the hour, busy or idle)."
         )
     missing = [path.device for path in best.paths if path.device in facts.unpriced]
     return f"What a million predictions cost is not known: the study gives no price for {_join(sorted(set(missing)))}."
@@ -91,18 +92,16 @@ def _against(facts: Facts, best: PolicyFacts) -> str:
     rival = best_policy(others)
     if rival is None:
         return ""
-    name = f"the best single path, {rival.title}" if rival.static else f"the best routing policy, {rival.title}"
-    accuracy = f"{format_points(best.accuracy - rival.accuracy)} of accuracy"
+    kind = "single path" if rival.static else "routing policy"
+    about = " (by estimate)" if "estimated" in {best.provenance, rival.provenance} else ""
+    accuracy = f"accuracy {format_points(best.accuracy - rival.accuracy)}"
+    text = f"Against the best {kind}, {rival.title}{about}: {accuracy}"
     if not rival.holds:
-        late = format_percent(rival.violation_share)
-        return (
-            f"Against {name}: that one misses the SLA ({late} of the queries are late); the difference is {accuracy}."
-        )
-    text = f"Against {name}{' (estimated)' if rival.provenance == 'estimated' else ''}: {accuracy}"
+        return f"{text}, and that one misses the SLA ({format_percent(rival.violation_share)} of its queries are late)."
     tail = f"p{facts.tail:g} {format_ms(best.tail_ms)} instead of {format_ms(rival.tail_ms)}"
     if best.max_qps is None or not rival.max_qps:
         return f"{text}, {tail}."
-    times = f"{best.max_qps / rival.max_qps:.3g} times its capacity ({format_rate(rival.max_qps)} queries/s)"
+    times = f"{best.max_qps / rival.max_qps:.3g} times the capacity ({format_rate(rival.max_qps)} queries/s)"
     return f"{text}, {times}, {tail}."
 
 
@@ -113,22 +112,22 @@ def _load(facts: Facts, best: PolicyFacts) -> str:
     strongest = max(facts.policies, key=lambda policy: policy.max_qps or 0.0)
     more = ""
     if strongest.label != best.label:
-        estimated = "an estimated " if strongest.provenance == "estimated" else ""
         more = (
-            f" Up to {estimated}{format_rate(strongest.max_qps or 0)} queries/s, {strongest.title} would hold it, "
-            f"at {format_accuracy(strongest.accuracy)} accuracy."
+            f" {strongest.title} would hold it up to {_estimated(strongest)}{format_rate(strongest.max_qps or 0)} "
+            f"queries/s, at {format_accuracy(strongest.accuracy)} accuracy."
         )
     if best.holds and facts.qps >= low:
         return (
             f"More load: {format_rate(facts.qps)} queries/s is at the edge already; a little more breaks the SLA.{more}"
         )
-    return f"More load: above {format_rate(low)} queries/s it no longer surely holds the SLA.{more}"
+    return f"More load: above {_estimated(best)}{format_rate(low)} queries/s it may no longer hold the SLA.{more}"
 
 
 def _sla(facts: Facts, best: PolicyFacts) -> str:
+    tail = f"{_estimated(best)}{format_ms(best.tail_ms)}"
     if not best.holds:
-        return f"A looser SLA: {best.title} would hold one of {format_ms(best.tail_ms)} at p{facts.tail:g}."
-    return f"A tighter SLA: below {format_ms(best.tail_ms)}, its p{facts.tail:g}, the answer would be another."
+        return f"A looser SLA: {best.title} would hold one of {tail} at p{facts.tail:g}."
+    return f"A tighter SLA: below {tail}, its p{facts.tail:g}, it no longer holds."
 
 
 def _without_estimates(facts: Facts, best: PolicyFacts) -> str:
@@ -143,6 +142,10 @@ def _without_estimates(facts: Facts, best: PolicyFacts) -> str:
         f"Measuring {devices}: without estimated devices the best is {sure.title}, which {holds} the SLA "
         f"(p{facts.tail:g} {format_ms(sure.tail_ms)}) at {format_accuracy(sure.accuracy)} accuracy."
     )
+
+
+def _estimated(policy: PolicyFacts) -> str:
+    return "an estimated " if policy.provenance == "estimated" else ""
 
 
 def _tiles(facts: Facts, best: PolicyFacts) -> tuple[Tile, ...]:

@@ -18,6 +18,7 @@ CellKind = Literal[
     "bytes",
     "flops",
     "percent",
+    "range",
     "accuracy",
     "auc",
     "rate",
@@ -29,12 +30,16 @@ CellKind = Literal[
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Column:
-    """A column: `key` in each row, its heading, and how values read (`kind`)."""
+    """A column: `key` in each row, its heading, and how values read (`kind`).
+
+    `graded` says that the row's `provenance` is about these figures, so that estimated ones look it.
+    """
 
     key: str
     title: str
     kind: CellKind = "text"
     note: str = ""
+    graded: bool = False
 
     @property
     def numeric(self) -> bool:
@@ -44,7 +49,7 @@ class Column:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Table:
-    """Rows under columns. A row's `provenance`, where it has one, decides how its figures look.
+    """Rows under columns; columns that no row fills are left out.
 
     `highlight` names a key whose truth lifts a row out; only the first `most` rows are shown, the frame holds all.
     """
@@ -55,6 +60,14 @@ class Table:
     rows: Rows
     highlight: str = ""
     most: int = 40
+    half: bool = False
+
+    @property
+    def filled_columns(self) -> tuple[Column, ...]:
+        """The columns that some row fills."""
+        return tuple(
+            column for column in self.columns if any(row.get(column.key) not in (None, "") for row in self.rows)
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -38,15 +38,14 @@ def format_number(value: float) -> str:
 
 
 def format_percent(share: float) -> str:
-    """A share in percent; small ones keep two digits, ones near the whole are not rounded up to it."""
+    """A share in percent; below 1 % with two decimals, and one near the whole is not rounded up to it."""
     percent = 100 * share
     if 0 < percent < 0.01:
         return "< 0.01 %"
     if 99.99 < percent < 100:
         return "> 99.99 %"
-    digits = 1 if abs(percent) >= 10 else 2
-    text = f"{percent:.{digits}f}"
-    return f"{percent:.2f} %" if text == "100.0" and percent != 100 else f"{text.rstrip('0').rstrip('.')} %"
+    text = f"{percent:.{1 if abs(percent) >= 1 else 2}f}"
+    return f"{percent:.2f} %" if text == "100.0" and percent != 100 else f"{'0' if percent == 0 else text} %"
 
 
 def format_accuracy(share: float) -> str:
@@ -80,6 +79,7 @@ _FORMATS: Mapping[str, Callable[[Any], str]] = {
     "number": format_number,
     "percent": format_percent,
     "provenance": str,
+    "range": str,
     "rate": format_rate,
     "text": str,
     "tick": str,

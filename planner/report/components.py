@@ -1,18 +1,21 @@
 """The chosen model's components: where its time goes."""
 
-from planner.report.blocks import Column, Rows, Section, Table
+from planner.report.blocks import Chart, Column, Rows, Section, Table
 from planner.report.provenance import grade
+from profiles.charts import icicle_chart, icicle_frame
 from profiles.records import ComponentProfile
 
 __all__ = ["component_rows", "components_section"]
 
 _TITLE = "Where the chosen model's time goes"
 _COLUMNS = (
-    Column(key="component", title="Component"),
+    Column(key="label", title="Component"),
     Column(key="class_name", title="Class"),
-    Column(key="in_situ_ms", title="In situ", kind="ms", note="median inside the running model"),
-    Column(key="share", title="Share", kind="bar", note="of the model's in-situ latency"),
-    Column(key="warm_ms", title="Alone, warm", kind="ms", note="median when run by itself, data in the caches"),
+    Column(key="in_situ_ms", title="In situ", kind="ms", graded=True, note="median inside the running model"),
+    Column(key="share", title="Share", kind="bar", graded=True, note="of the model's in-situ latency"),
+    Column(
+        key="warm_ms", title="Alone, warm", kind="ms", graded=True, note="median when run by itself, data in the caches"
+    ),
     Column(key="spread", title="± IQR", kind="percent", note="interquartile range over the median, in situ"),
     Column(key="flops", title="FLOPs", kind="flops", note="2 per multiply-add"),
     Column(key="bytes_moved", title="Bytes moved", kind="bytes"),
@@ -32,7 +35,14 @@ def components_section(profile: tuple[ComponentProfile, ...] | None) -> Section:
         )
     rows = component_rows(profile)
     table = Table(name="components", caption="Components, as they nest", columns=_COLUMNS, rows=rows, most=80)
-    return Section(anchor="components", title=_TITLE, short="Components", prose=(_prose(profile),), tables=(table,))
+    return Section(
+        anchor="components",
+        title=_TITLE,
+        short="Components",
+        prose=(_prose(profile),),
+        charts=(_icicle(profile),),
+        tables=(table,),
+    )
 
 
 def component_rows(profile: tuple[ComponentProfile, ...]) -> Rows:
@@ -41,10 +51,23 @@ def component_rows(profile: tuple[ComponentProfile, ...]) -> Rows:
     return tuple(_row(row, whole) for row in profile)
 
 
+def _icicle(profile: tuple[ComponentProfile, ...]) -> Chart:
+    frame = icicle_frame(profile)
+    return Chart(
+        name="icicle",
+        title="Latency by component",
+        summary="Every component as a rectangle under the one that holds it, as wide as its share of the latency.",
+        spec=icicle_chart(frame).to_dict(),
+        rows=tuple(frame.to_dicts()),
+        note="A click zooms into a component, a double click goes back. Σ and a dark edge: summed from its parts.",
+    )
+
+
 def _row(row: ComponentProfile, whole: float | None) -> dict[str, object]:
     in_situ = _in_situ(row)
     return {
-        "component": row.path or "(the whole model)",
+        "component": row.path,
+        "label": ("Σ " if row.provenance == "aggregated" else "") + (row.path.rpartition(".")[2] or "whole model"),
         "class_name": row.class_name,
         "depth": row.depth,
         "in_situ_ms": in_situ,

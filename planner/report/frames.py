@@ -4,13 +4,11 @@ import io
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from planner.report.blocks import Chart, Rows, Section, Table
 from planner.report.files import make_folder, replace_file
-
-if TYPE_CHECKING:
-    import polars as pl
 
 __all__ = ["frame_of", "rows_by_name", "write_charts", "write_frames"]
 
@@ -23,11 +21,10 @@ def rows_by_name(sections: Iterable[Section]) -> Mapping[str, Rows]:
     return {block.name: block.rows for block in blocks}
 
 
-def frame_of(rows: Rows) -> "pl.DataFrame":
-    """The rows as a frame; a column is wide enough for all of its values."""
-    import polars as pl
-
-    return pl.DataFrame([dict(row) for row in rows], infer_schema_length=None)
+def frame_of(rows: Rows) -> pl.DataFrame:
+    """The rows as a frame; a column is wide enough for all of its values, and text where it has none."""
+    frame = pl.DataFrame([dict(row) for row in rows], infer_schema_length=None)
+    return frame.with_columns(pl.col(name).cast(pl.String) for name, kind in frame.schema.items() if kind == pl.Null)
 
 
 def write_frames(sections: Iterable[Section], folder: Path) -> None:

@@ -19,7 +19,7 @@ class ValidationInputs:
     """The cost model against held-out measurements.
 
     `summary` has the keys of `recplan validate --json`. `points`: one row per held-out component with `kind`,
-    `measured_ms`, `predicted_ms`, and where known `low_ms`, `high_ms`, `batch`.
+    `measured_ms`, `predicted_ms`, and where known `component`, `batch`, `low_ms`, `high_ms`.
     """
 
     summary: Mapping[str, Any]
@@ -30,9 +30,8 @@ class ValidationInputs:
 class SearchInputs:
     """The search's trials.
 
-    `trials`: one row per trial with `number`, `state`, `representation`, `accuracy`, `auc`, `log_loss`,
-    `latency_ms` (on `latency_device`, for a query of `latency_batch` samples), `parameter_bytes`, `flops`, `feasible`,
-    `pareto` (is it on the front), `provenance` (of the latency), and where known `reason`, `train_seconds`.
+    `trials`: the rows of `planner.search.charts.front_frame`, one per trial; their `latency_ms` is on
+    `latency_device`, for a query of `latency_batch` samples, and `provenance` says what it rests on.
     `objectives` and `constraints` are those of the study; `chosen` is the trial whose components are shown.
     """
 
@@ -41,6 +40,7 @@ class SearchInputs:
     constraints: Mapping[str, float] = field(default_factory=dict)
     latency_device: str = ""
     latency_batch: int = 0
+    provenance: str = "predicted"
     hypervolume: float | None = None
     chosen: int | None = None
 
@@ -49,8 +49,8 @@ class SearchInputs:
 class MappingInputs:
     """Why the plan holds the paths it holds.
 
-    `decisions`: one row per considered path with `device`, `candidate`, `representation`, `kept`, `reason`, and where
-    known `step`, `parameter_bytes`.
+    `decisions`: one row per step and device with `device`, `role`, `candidate` (None where the step took none) and
+    `reason`, as `planner.mapping` records them.
     """
 
     decisions: Rows

@@ -20,15 +20,20 @@ _PATHS = (
     Column(key="parameter_bytes", title="Parameters", kind="bytes"),
     Column(key="budget_share", title="Of the budget", kind="bar"),
     Column(key="accuracy", title="Accuracy", kind="accuracy"),
-    Column(key="latency_ms", title="Latency", kind="ms", note="mean, at the query size nearest to the workload's mean"),
+    Column(
+        key="latency_ms",
+        title="Latency",
+        kind="ms",
+        graded=True,
+        note="mean, at the query size nearest to the workload's mean",
+    ),
     Column(key="latency_size", title="at size", kind="integer"),
     Column(key="provenance", title="Latency is", kind="provenance"),
 )
 _DECISIONS = (
     Column(key="device", title="Device"),
+    Column(key="role", title="Step"),
     Column(key="candidate", title="Candidate"),
-    Column(key="representation", title="Representation"),
-    Column(key="parameter_bytes", title="Parameters", kind="bytes"),
     Column(key="reason", title="Why"),
 )
 
@@ -90,8 +95,8 @@ def _path_row(plan: Plan, path: Path) -> Row:
 
 
 def _decision_tables(decisions: Rows) -> tuple[Table, ...]:
-    kept = tuple(row for row in decisions if row["kept"])
-    left = tuple(row for row in decisions if not row["kept"])
+    kept = tuple(row for row in decisions if row["candidate"])
+    left = tuple(row for row in decisions if not row["candidate"])
     tables = []
     if kept:
         tables.append(Table(name="kept", caption="Kept, and why", columns=_DECISIONS, rows=kept))

@@ -32,7 +32,7 @@ def origin_section(inputs: ReportInputs) -> Section:
             _REBUILDING,
         ),
         charts=(_key(),),
-        tables=(_grades(), _machine(inputs.fingerprint), _seeds(inputs), _study(inputs)),
+        tables=(_grades(), _machine(inputs.fingerprint), _study(inputs), _seeds(inputs)),
     )
 
 
@@ -92,10 +92,11 @@ def _study(inputs: ReportInputs) -> Table:
         columns=columns,
         rows=study_rows(dict(inputs.study)),
         most=200,
+        half=True,
     )
 
 
 def _pairs(name: str, caption: str, facts: dict[str, str]) -> Table:
     columns = (Column(key="key", title="What"), Column(key="value", title="Value"))
     rows = tuple({"key": key, "value": value} for key, value in facts.items())
-    return Table(name=name, caption=caption, columns=columns, rows=rows)
+    return Table(name=name, caption=caption, columns=columns, rows=rows, half=True)

@@ -1,11 +1,12 @@
 """From sections to HTML: every text is escaped by the template engine, every spec by `script_json`."""
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from planner.report.answer import Answer
 from planner.report.blocks import Column, Section
@@ -14,7 +15,11 @@ from planner.report.inputs import ReportInputs
 from planner.report.provenance import MEANING
 from planner.report.theme import chart_config
 
-__all__ = ["render_page", "script_json"]
+__all__ = ["render_page", "script_json", "themed"]
+
+_CODE = re.compile(r"`([^`]+)`")
+# Views of several views: their width is that of their parts.
+_MULTIPLE = frozenset({"concat", "facet", "hconcat", "vconcat", "repeat"})
 
 
 def render_page(inputs: ReportInputs, answer: Answer, sections: tuple[Section, ...]) -> str:
@@ -44,15 +49,11 @@ def script_json(value: object) -> Markup:
 
 def themed(spec: Mapping[str, Any]) -> dict[str, Any]:
     """The spec with the page's look; a single view fills the width of its column."""
-    body = {**spec, "config": {**chart_config(), **_own_scales(spec)}, "background": None}
-    if "hconcat" in spec or "vconcat" in spec or "concat" in spec or "facet" in spec:
+    body = {key: part for key, part in spec.items() if key != "title"}
+    body |= {"config": chart_config(), "background": None}
+    if not _MULTIPLE.isdisjoint(spec):
         return body
     return {**body, "width": "container", "autosize": {"type": "fit-x", "contains": "padding"}}
-
-
-def _own_scales(spec: Mapping[str, Any]) -> dict[str, Any]:
-    config = spec.get("config", {})
-    return {key: config[key] for key in ("range",) if key in config}
 
 
 def _environment() -> Environment:
@@ -64,11 +65,17 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.globals["cell"] = _cell
+    environment.filters["code"] = _code
     return environment
 
 
 def _cell(row: Mapping[str, Any], column: Column) -> str:
     return format_value(row.get(column.key), column.kind)
+
+
+def _code(text: str) -> Markup:
+    """The text escaped, with what stands between backticks as code."""
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 (escaped just here)
 
 
 def _vega_bundle() -> Markup:

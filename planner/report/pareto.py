@@ -1,9 +1,15 @@
 """The search: what was tried, and the candidates that nothing else beats on every objective."""
 
-from planner.report.blocks import Column, Row, Rows, Section, Table
+import json
+from typing import Any
+
+from planner.report.blocks import Chart, Column, Row, Rows, Section, Table
 from planner.report.cells import format_number
+from planner.report.frames import frame_of
 from planner.report.inputs import SearchInputs
 from planner.report.provenance import grade
+from planner.report.restyle import grade_marks, undash
+from planner.search.charts import front_chart
 from profiles.units import format_bytes, format_count, format_ms
 
 __all__ = ["pareto_rows", "search_section"]
@@ -15,7 +21,7 @@ _COLUMNS = (
     Column(key="accuracy", title="Accuracy", kind="accuracy", note="share of right predictions on held-out data"),
     Column(key="auc", title="AUC", kind="auc"),
     Column(key="log_loss", title="Log loss", kind="auc"),
-    Column(key="latency_ms", title="Latency", kind="ms"),
+    Column(key="latency_ms", title="Latency", kind="ms", graded=True),
     Column(key="provenance", title="Latency is", kind="provenance"),
     Column(key="parameter_bytes", title="Parameters", kind="bytes"),
     Column(key="flops", title="FLOPs", kind="flops", note="per sample, 2 per multiply-add"),
@@ -30,18 +36,43 @@ def search_section(search: SearchInputs | None) -> Section:
     members = pareto_rows(search)
     tables = (Table(name="pareto", caption="Members of the front", columns=_COLUMNS, rows=members, highlight="chosen"),)
     return Section(
-        anchor="search", title=_TITLE, short="Search", prose=_prose(search, members), charts=(), tables=tables
+        anchor="search",
+        title=_TITLE,
+        short="Search",
+        prose=_prose(search, members),
+        charts=(_front(search),),
+        tables=tables,
     )
 
 
 def pareto_rows(search: SearchInputs) -> Rows:
     """The members of the front, the most accurate first, with the chosen one marked."""
     members: list[Row] = [
-        {**row, "provenance": grade(row.get("provenance", "predicted")), "chosen": row["number"] == search.chosen}
+        {**row, "provenance": grade(search.provenance), "chosen": row["number"] == search.chosen}
         for row in search.trials
         if row.get("pareto")
     ]
     return tuple(sorted(members, key=lambda row: (-(row.get("auc") or row.get("accuracy") or 0.0), row["number"])))
+
+
+def _front(search: SearchInputs) -> Chart:
+    rows = tuple({**row, "provenance": grade(search.provenance)} for row in search.trials)
+    spec = undash(front_chart(frame_of(rows), device=search.latency_device).to_dict())
+    return Chart(
+        name="front",
+        title="Quality over latency",
+        summary=f"{len(rows)} candidates by held-out AUC and latency, with the front of the two as a line.",
+        spec=_estimated(spec) if search.provenance == "estimated" else spec,
+        rows=rows,
+        note="Large marks are on the front over all objectives; the line joins the best in the two shown here.",
+    )
+
+
+def _estimated(spec: dict[str, Any]) -> dict[str, Any]:
+    """The chart with hollow marks and an axis that says so, for a device that was never measured."""
+    text = json.dumps(grade_marks(spec)).replace('"predicted latency', '"estimated latency')
+    hollow: dict[str, Any] = json.loads(text)
+    return hollow
 
 
 def _prose(search: SearchInputs, members: Rows) -> tuple[str, ...]:
@@ -53,7 +84,8 @@ def _prose(search: SearchInputs, members: Rows) -> tuple[str, ...]:
     )
     where = f" on {search.latency_device}" if search.latency_device else ""
     size = f" for a query of {search.latency_batch:,} samples" if search.latency_batch else ""
-    return (f"{text} Latency is predicted{where}{size}; accuracy comes from training.{_hypervolume(search)}",)
+    latency = f"Latency is {grade(search.provenance)}{where}{size}; accuracy comes from training."
+    return (f"{text} {latency}{_hypervolume(search)}",)
 
 
 def _limits(search: SearchInputs) -> str:

@@ -1,18 +1,49 @@
 """The plan under load: per policy the latency, the routes taken, violations over load, and capacity."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from planner.report.blocks import Chart, Column, Row, Rows, Section, Table
 from planner.report.cells import format_rate
 from planner.report.facts import Facts, PolicyFacts, best_policy, serving_facts
+from planner.report.frames import frame_of
 from planner.report.inputs import ServingInputs
+from planner.report.provenance import Provenance
+from planner.report.restyle import grade_marks, undash
 from planner.report.specs import capacity_spec
 from profiles.units import format_ms
+from serving_sim.charts import latency_chart, path_share_chart, violations_chart
 
 __all__ = ["policy_rows", "serving_section"]
 
 _TITLE = "Serving"
+_HEIGHT = 260
+_LATENCY = Chart(
+    name="latency",
+    title="Latency of the queries",
+    summary="Per policy, the share of queries slower than each latency, on log scales; the vertical line is the SLA.",
+    note="Where a curve crosses the SLA's line, that share of the queries is late.",
+    spec={},
+    rows=(),
+)
+_SHARES = Chart(
+    name="path_share",
+    title="Path taken, by query size",
+    summary="For each class of query sizes, the share of queries that each path took.",
+    spec={},
+    rows=(),
+    half=True,
+)
+_VIOLATIONS = Chart(
+    name="violations",
+    title="Late queries over load",
+    summary="Per policy, the share of queries beyond the SLA over the offered load; the line is what the SLA allows.",
+    note="The horizontal line is the share that the SLA allows.",
+    spec={},
+    rows=(),
+    half=True,
+)
 
 
 def serving_section(plan_object: Mapping[str, Any] | None, serving: ServingInputs | None) -> Section:
@@ -34,7 +65,7 @@ def serving_section(plan_object: Mapping[str, Any] | None, serving: ServingInput
         title=_TITLE,
         short="Serving",
         prose=(_prose(facts, serving),),
-        charts=_capacity_charts(facts),
+        charts=(*_run_charts(facts, serving), *_capacity_charts(facts)),
         tables=(table,),
     )
 
@@ -59,9 +90,16 @@ def _policy_row(facts: Facts, policy: PolicyFacts, *, best: bool) -> dict[str, A
         "max_qps": policy.max_qps,
         "ci_low": policy.ci_low,
         "ci_high": policy.ci_high,
+        "interval": _interval_text(policy),
         "cost_per_million": facts.cost_per_million(policy),
         "provenance": policy.provenance,
     }
+
+
+def _interval_text(policy: PolicyFacts) -> str | None:
+    if policy.ci_low is None or policy.ci_high is None:
+        return None
+    return f"{format_rate(policy.ci_low)} to {format_rate(policy.ci_high)}"
 
 
 def _columns(facts: Facts) -> tuple[Column, ...]:
@@ -69,14 +107,27 @@ def _columns(facts: Facts) -> tuple[Column, ...]:
     return (
         Column(key="title", title="Policy"),
         Column(key="holds", title="Holds", kind="tick", note=f"the SLA at p{facts.percentile:g}"),
-        Column(key="tail_ms", title=f"p{facts.tail:g}", kind="ms"),
-        Column(key="violation_share", title="Late", kind="percent", note="share of queries beyond the SLA"),
-        Column(key="accuracy", title="Accuracy", kind="accuracy"),
-        Column(key="correct_in_sla_per_s", title="Right in SLA /s", kind="rate", note="correct predictions in the SLA"),
-        Column(key="max_qps", title="Capacity /s", kind="rate", note="queries per second that hold the SLA"),
-        Column(key="ci_low", title="from", kind="rate", note=confidence),
-        Column(key="ci_high", title="to", kind="rate", note=confidence),
-        Column(key="cost_per_million", title="Cost per million", kind="number", note="predictions, at this load"),
+        Column(key="tail_ms", title=f"p{facts.tail:g}", kind="ms", graded=True),
+        Column(
+            key="violation_share", title="Late", kind="percent", graded=True, note="share of queries beyond the SLA"
+        ),
+        Column(key="accuracy", title="Accuracy", kind="accuracy", graded=True),
+        Column(
+            key="correct_in_sla_per_s",
+            title="Right in SLA /s",
+            kind="rate",
+            graded=True,
+            note="correct predictions in the SLA",
+        ),
+        Column(key="max_qps", title="Capacity /s", kind="rate", graded=True, note="most queries per second in the SLA"),
+        Column(key="interval", title=confidence, kind="range", graded=True),
+        Column(
+            key="cost_per_million",
+            title="Cost per million",
+            kind="number",
+            graded=True,
+            note="predictions at this load, in the currency of the study's prices",
+        ),
         Column(key="provenance", title="Rests on", kind="provenance", note="the weakest of the latencies used"),
     )
 
@@ -89,6 +140,30 @@ def _prose(facts: Facts, serving: ServingInputs) -> str:
         "on the same ones. A static policy sends every query down one path; the others choose per query. "
         "Everything here is simulated, so nothing here is marked as measured."
     )
+
+
+def _run_charts(facts: Facts, serving: ServingInputs) -> tuple[Chart, ...]:
+    """The charts of the simulator, with every policy or path drawn by what it rests on."""
+    policies = {policy.label: policy.provenance for policy in facts.policies}
+    paths = {path.name: path.provenance for policy in facts.policies for path in policy.paths}
+    latency = _graded(serving.latency, "policy", policies)
+    shares = _graded(serving.path_share, "path", paths)
+    violations = _graded(serving.violations, "policy", policies)
+    allowed = 1 - facts.percentile / 100
+    drawn: tuple[tuple[Chart, Rows, Callable[[], Any]], ...] = (
+        (_LATENCY, latency, lambda: latency_chart(frame_of(latency), facts.sla_ms)),
+        (_SHARES, shares, lambda: path_share_chart(frame_of(shares))),
+        (_VIOLATIONS, violations, lambda: violations_chart(frame_of(violations), allowed)),
+    )
+    return tuple(
+        replace(chart, spec={**grade_marks(undash(draw().to_dict())), "height": _HEIGHT}, rows=rows)
+        for chart, rows, draw in drawn
+        if rows
+    )
+
+
+def _graded(rows: Rows, key: str, grades: Mapping[str, Provenance]) -> Rows:
+    return tuple({**row, "provenance": grades.get(str(row[key]), "predicted")} for row in rows)
 
 
 def _capacity_charts(facts: Facts) -> tuple[Chart, ...]:

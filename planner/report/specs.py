@@ -1,18 +1,21 @@
 """The report's own charts: thin Altair renderers over rows; every one fills its column and carries no theme."""
 
+import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import altair as alt
 
 from planner.report.blocks import Rows
 from planner.report.frames import frame_of
 from planner.report.provenance import GRADES
-
-if TYPE_CHECKING:
-    import altair as alt
+from planner.report.restyle import DASHES, FILLS
+from profiles.charts.theme import PALETTE
 
 __all__ = ["capacity_spec", "memory_spec", "provenance_key_spec", "scatter_spec"]
 
 _BAND = 0.10
+_BLUE = PALETTE[0]
 _BAR_HEIGHT = 34
 
 
@@ -21,24 +24,27 @@ def scatter_spec(points: Rows) -> dict[str, Any]:
 
     A point is a held-out measurement: across is what was measured, up is what the cost model said.
     """
-    import altair as alt
-
     ends = _identity_rows(points)
     low, high = ends[0]["measured_ms"], ends[-1]["measured_ms"]
     scale = alt.Scale(type="log", domain=[low, high], nice=False)
-    across = alt.X("measured_ms:Q", title="measured latency (ms)", scale=scale)
+    axis = alt.Axis(values=_log_ticks(low, high), format="~g")
+    across = alt.X("measured_ms:Q", title="measured latency (ms)", scale=scale, axis=axis)
     line = alt.Chart(frame_of(ends)).encode(x=across)
-    band = line.mark_area(opacity=0.13, color="#666").encode(y=alt.Y("low_ms:Q", scale=scale), y2="high_ms:Q")
-    identity = line.mark_line(color="#666", strokeWidth=1).encode(y=alt.Y("measured_ms:Q", scale=scale))
+    band = line.mark_area(opacity=0.13, color="#666").encode(
+        y=alt.Y("low_ms:Q", scale=scale, axis=axis), y2="high_ms:Q"
+    )
+    identity = line.mark_line(color="#666", strokeWidth=1).encode(y=alt.Y("measured_ms:Q", scale=scale, axis=axis))
     dots = (
         alt.Chart(frame_of(points))
-        .mark_point(filled=False, size=38, strokeWidth=1.4, clip=True)
+        .mark_point(filled=False, size=42, strokeWidth=1.5, clip=True)
         .encode(
             x=across,
-            y=alt.Y("predicted_ms:Q", title="predicted latency (ms)", scale=scale),
+            y=alt.Y("predicted_ms:Q", title="predicted latency (ms)", scale=scale, axis=axis),
             color=alt.Color("kind:N", title="component kind"),
             shape=alt.Shape("kind:N", title="component kind"),
-            tooltip=_tooltips(points, ("kind", "batch", "measured_ms", "predicted_ms", "low_ms", "high_ms")),
+            tooltip=_tooltips(
+                points, ("kind", "component", "batch", "measured_ms", "predicted_ms", "low_ms", "high_ms")
+            ),
         )
     )
     return _filled(alt.layer(band, identity, dots), height=380)
@@ -46,8 +52,6 @@ def scatter_spec(points: Rows) -> dict[str, Any]:
 
 def memory_spec(rows: Rows) -> dict[str, Any]:
     """Per device, the share of its memory budget that each path's parameters take; the line is the whole budget."""
-    import altair as alt
-
     furthest = max([1.0, *_totals(rows).values()])
     bars = (
         alt.Chart(frame_of(rows))
@@ -57,7 +61,7 @@ def memory_spec(rows: Rows) -> dict[str, Any]:
                 "share:Q",
                 title="share of the device's memory budget",
                 stack="zero",
-                axis=alt.Axis(format="~%"),
+                axis=alt.Axis(format="~%", tickCount=6),
                 scale=alt.Scale(domain=[0, furthest * 1.02], nice=False),
             ),
             y=alt.Y("device:N", title=None, sort=None),
@@ -72,15 +76,14 @@ def memory_spec(rows: Rows) -> dict[str, Any]:
 
 def capacity_spec(rows: Rows, qps: float) -> dict[str, Any]:
     """The capacity of each policy with its interval, beside the load asked for (the vertical line)."""
-    import altair as alt
-
     base = alt.Chart(frame_of(rows)).encode(y=alt.Y("title:N", title=None, sort=None, axis=alt.Axis(labelLimit=260)))
-    interval = base.mark_rule(strokeWidth=2.5).encode(
+    interval = base.mark_rule(strokeWidth=2.5, color=_BLUE).encode(
         x=alt.X("ci_low:Q", title="capacity (queries/s)", scale=alt.Scale(zero=True)),
         x2="ci_high:Q",
         strokeDash=_dash(),
     )
-    middle = base.mark_point(size=110, strokeWidth=2).encode(
+    blank = base.mark_point(size=110, filled=True, color="white", opacity=1).encode(x="max_qps:Q")
+    middle = base.mark_point(size=110, strokeWidth=2, fill=_BLUE, stroke=_BLUE).encode(
         x="max_qps:Q",
         fillOpacity=_fill(),
         tooltip=_tooltips(rows, ("title", "max_qps", "ci_low", "ci_high", "provenance")),
@@ -90,33 +93,28 @@ def capacity_spec(rows: Rows, qps: float) -> dict[str, Any]:
         .mark_rule(color="#333", strokeWidth=1.5)
         .encode(x="qps:Q", tooltip=[alt.Tooltip("qps:Q", title="load asked for (queries/s)", format=",.0f")])
     )
-    return _filled(alt.layer(asked, interval, middle), height=_height(rows, "title"))
+    return _filled(alt.layer(asked, interval, blank, middle), height=_height(rows, "title"))
 
 
 def provenance_key_spec() -> dict[str, Any]:
     """The legend of marks: how a measured, a predicted and an estimated figure are drawn."""
-    import altair as alt
-
     rows = tuple({"provenance": name, "low": 0.35, "high": 0.95, "middle": 0.65} for name in GRADES)
     base = alt.Chart(frame_of(rows)).encode(y=alt.Y("provenance:N", title=None, sort=None))
     across = alt.X("low:Q", scale=alt.Scale(domain=[0, 1]), axis=None)
-    line = base.mark_rule(strokeWidth=2.5).encode(x=across, x2="high:Q", strokeDash=_dash())
-    mark = base.mark_point(size=110, strokeWidth=2).encode(x="middle:Q", fillOpacity=_fill())
-    return _filled(alt.layer(line, mark), height=3 * _BAR_HEIGHT)
+    line = base.mark_rule(strokeWidth=2.5, color=_BLUE).encode(x=across, x2="high:Q", strokeDash=_dash())
+    blank = base.mark_point(size=110, filled=True, color="white", opacity=1).encode(x="middle:Q")
+    mark = base.mark_point(size=110, strokeWidth=2, fill=_BLUE, stroke=_BLUE).encode(x="middle:Q", fillOpacity=_fill())
+    return _filled(alt.layer(line, blank, mark), height=3 * _BAR_HEIGHT)
 
 
-def _fill() -> "alt.FillOpacity":
+def _fill() -> alt.FillOpacity:
     """Measured marks are full, predicted ones pale, estimated ones hollow."""
-    import altair as alt
-
-    return alt.FillOpacity("provenance:O", scale=alt.Scale(domain=list(GRADES), range=[1, 0.35, 0]), legend=None)
+    return alt.FillOpacity("provenance:O", scale=alt.Scale(domain=list(GRADES), range=list(FILLS)), legend=None)
 
 
-def _dash() -> "alt.StrokeDash":
-    """Lines of estimated figures are dashed."""
-    import altair as alt
-
-    scale = alt.Scale(domain=list(GRADES), range=[[1, 0], [1, 0], [4, 3]])
+def _dash() -> alt.StrokeDash:
+    """Lines of measured figures are solid, of predicted ones dashed, of estimated ones dotted."""
+    scale = alt.Scale(domain=list(GRADES), range=list(DASHES))
     return alt.StrokeDash("provenance:N", scale=scale, legend=None)
 
 
@@ -126,6 +124,13 @@ def _identity_rows(points: Rows) -> Rows:
     return tuple({"measured_ms": at, "low_ms": at * (1 - _BAND), "high_ms": at * (1 + _BAND)} for at in (low, high))
 
 
+def _log_ticks(low: float, high: float) -> list[float]:
+    """Powers of ten between the ends, and their triples where there are few."""
+    exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    steps = (1, 2, 5) if len(exponents) <= 3 else (1, 3) if len(exponents) <= 6 else (1,)
+    return [value for power in exponents for step in steps if low <= (value := step * 10.0**power) <= high]
+
+
 def _totals(rows: Rows) -> dict[str, float]:
     totals: dict[str, float] = {}
     for row in rows:
@@ -133,9 +138,7 @@ def _totals(rows: Rows) -> dict[str, float]:
     return totals
 
 
-def _tooltips(rows: Rows, keys: Sequence[str]) -> "list[alt.Tooltip]":
-    import altair as alt
-
+def _tooltips(rows: Rows, keys: Sequence[str]) -> list[alt.Tooltip]:
     first = rows[0] if rows else {}
     return [
         alt.Tooltip(
@@ -152,5 +155,5 @@ def _height(rows: Rows, key: str) -> int:
     return _BAR_HEIGHT * max(2, len({row[key] for row in rows}))
 
 
-def _filled(chart: "alt.LayerChart | alt.FacetChart", *, height: int) -> dict[str, Any]:
+def _filled(chart: alt.LayerChart | alt.FacetChart, *, height: int) -> dict[str, Any]:
     return {**chart.to_dict(), "width": "container", "height": height}

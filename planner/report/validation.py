@@ -19,9 +19,11 @@ _READING = (
 _COLUMNS = (
     Column(key="kind", title="What"),
     Column(key="mape", title="Mean error", kind="percent", note="mean absolute error relative to the measurement"),
+    Column(key="median", title="Median", kind="percent", note="half of the errors are below this"),
     Column(key="p90", title="90 % below", kind="percent", note="nine in ten errors are below this"),
     Column(key="within_10", title="Within ±10 %", kind="percent", note="share of predictions this close"),
-    Column(key="points", title="Points", kind="integer"),
+    Column(key="bias", title="Bias", kind="percent", note="mean signed error, below 0 where predicted too fast"),
+    Column(key="rows", title="Points", kind="integer"),
 )
 
 
@@ -55,10 +57,11 @@ def error_rows(summary: Mapping[str, Any], points: Rows = ()) -> Rows:
         counts[point["kind"]] = counts.get(point["kind"], 0) + 1
     rows: list[Row] = []
     if floor := summary.get("noise_floor"):
-        rows.append({"kind": "noise floor (measured twice)", "mape": floor.get("median"), "p90": floor.get("p90")})
-    rows += [{**row, "points": row.get("points", counts.get(row["kind"]))} for row in summary.get("components", ())]
-    if composed := summary.get("composed"):
-        rows.append({"kind": "whole models", **composed})
+        rows.append({**floor, "kind": "noise floor", "mape": None})
+    rows += [{"rows": counts.get(row["kind"]), **row} for row in summary.get("components", ())]
+    composed = summary.get("composed") or {}
+    if composed.get("mape") is not None:
+        rows.append({"rows": counts.get("model"), **composed, "kind": "whole models"})
     return tuple(rows)
 
 

@@ -88,7 +88,9 @@ def sample_serving(path: str = "hybrid@gpu", best: str = "mp-rec") -> ServingInp
     return ServingInputs(
         simulations=(
             simulation(best, {"table@cpu": 0.38, "dhe@cpu": 0.0, path: 0.62}),
-            simulation("static table@cpu", {"table@cpu": 1.0}, accuracy=0.8012, correct_predictions_in_sla_per_s=102_500),
+            simulation(
+                "static table@cpu", {"table@cpu": 1.0}, accuracy=0.8012, correct_predictions_in_sla_per_s=102_500
+            ),
             simulation(
                 "static dhe@cpu",
                 {"dhe@cpu": 1.0},
@@ -104,6 +106,33 @@ def sample_serving(path: str = "hybrid@gpu", best: str = "mp-rec") -> ServingInp
             "upper_bound_qps": 2900.0,
             "policies": [capacity(best, 1830), capacity("static table@cpu", 1350), capacity("static dhe@cpu", 240)],
         },
+        latency=tuple(
+            {"policy": policy, "latency_ms": scale * 1.3**at, "slower_share": 0.5 ** (at * 0.8) if at < 18 else 0.0}
+            for policy, scale in ((best, 0.8), ("static table@cpu", 0.7), ("static dhe@cpu", 2.4))
+            for at in range(20)
+        ),
+        path_share=tuple(
+            {
+                "path": name,
+                "size_class": at,
+                "size_from": 2**at,
+                "size_to": 2 * 2**at - 1,
+                "queries": 10,
+                "share": share,
+            }
+            for at in range(12)
+            for name, share in (("table@cpu", 1 / (1 + at)), (path, at / (1 + at)))
+        ),
+        violations=tuple(
+            {
+                "policy": policy,
+                "qps": float(qps),
+                "violation_share": min(1.0, (qps / top) ** 8 / 100),
+                "verdict": "stable",
+            }
+            for policy, top in ((best, 1830), ("static table@cpu", 1350), ("static dhe@cpu", 240))
+            for qps in range(200, 2200, 200)
+        ),
     )
 
 
@@ -143,6 +172,12 @@ def sample_search(representation: str = "hybrid") -> SearchInputs:
             "flops": 10 ** generator.uniform(4, 6),
             "feasible": True,
             "pareto": number % 5 == 0,
+            "on_front": number % 10 == 0,
+            "dim": 16,
+            "dhe_k": None if number % 4 == 0 else 64,
+            "dhe_width": None,
+            "dhe_depth": None,
+            "select_largest": None,
             "reason": "",
             "train_seconds": 4.0 + number / 10,
         }
@@ -158,7 +193,9 @@ def sample_search(representation: str = "hybrid") -> SearchInputs:
     )
 
 
-def profile_row(path: str, class_name: str, depth: int, ms: float, provenance: Provenance = "measured") -> ComponentProfile:
+def profile_row(
+    path: str, class_name: str, depth: int, ms: float, provenance: Provenance = "measured"
+) -> ComponentProfile:
     latency = Latency(p25_ms=ms * 0.97, median_ms=ms, iqr_ms=ms * 0.05, n=60, visits=3)
     return ComponentProfile(
         path=path,
@@ -197,15 +234,16 @@ def sample_profile(layer: str = "0") -> tuple[ComponentProfile, ...]:
 
 
 def sample_mapping(candidate: str = "trial-12") -> MappingInputs:
-    def row(device: str, name: str, representation: str, reason: str, *, kept: bool) -> dict[str, Any]:
-        return {"device": device, "candidate": name, "representation": representation, "kept": kept, "reason": reason}
+    def row(device: str, role: str, name: str | None, reason: str) -> dict[str, Any]:
+        return {"device": device, "role": role, "candidate": name, "reason": reason}
 
     return MappingInputs(
         decisions=(
-            row("cpu", "trial-3", "table", "the fastest table that fits, for tight SLAs", kept=True),
-            row("cpu", "trial-9", "dhe", "between table and hybrid in accuracy and latency", kept=True),
-            row("gpu", candidate, "hybrid", "the largest k that fits 200 MB", kept=True),
-            row("gpu", "trial-7", "table", "needs 540 MB of the 76 MB left", kept=False),
+            row("cpu", "hybrid", None, "no hybrid meets the SLA beside a table"),
+            row("cpu", "table", "trial-3", "the path for tight SLAs: the most accurate of the fast tables that fit"),
+            row("cpu", "between", "trial-9", "between table and hybrid in accuracy and latency"),
+            row("gpu", "hybrid", candidate, "the most accurate hybrid that fits; no table fits beside it"),
+            row("gpu", "table", None, "the smallest needs 540 MB of the 76 MB left"),
         )
     )
 
