@@ -16,6 +16,7 @@ from profiles.errors import (
 from profiles.fingerprint import current_fingerprint
 from profiles.hardware import LOCAL_CPU, Hardware, catalogue, get_hardware
 from profiles.lazy import lazy_attributes
+from profiles.model_profile import ModelProfile
 from profiles.parts import TornLineWarning
 from profiles.providers import BuiltComponent, ComponentProvider, Target, load_target
 from profiles.records import ComponentProfile, Fingerprint, Latency
@@ -26,6 +27,7 @@ from profiles.timing import TimingOptions, measure_latency
 if TYPE_CHECKING:
     from profiles.executors.in_process import InProcessExecutor
     from profiles.executors.ray import RayExecutor
+    from profiles.walk import ProfileOptions, profile_model
 
 __all__ = [
     "LOCAL_CPU",
@@ -42,6 +44,8 @@ __all__ = [
     "Latency",
     "LocalDevice",
     "MeasurementError",
+    "ModelProfile",
+    "ProfileOptions",
     "ProfileStore",
     "RayExecutor",
     "RecplanError",
@@ -61,6 +65,7 @@ __all__ = [
     "local_devices",
     "make_component",
     "measure_latency",
+    "profile_model",
     "resolve_device",
     "sweep",
 ]
@@ -68,5 +73,10 @@ __all__ = [
 # These load torch or Ray.
 __getattr__ = lazy_attributes(
     __name__,
-    {"InProcessExecutor": "profiles.executors.in_process", "RayExecutor": "profiles.executors.ray"},
+    {
+        "InProcessExecutor": "profiles.executors.in_process",
+        "RayExecutor": "profiles.executors.ray",
+        "ProfileOptions": "profiles.walk",
+        "profile_model": "profiles.walk",
+    },
 )

@@ -3,13 +3,14 @@
 import json
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from profiles.errors import CorruptFileError, StorageError
 
-__all__ = ["TornLineWarning", "append_line", "read_lines"]
+__all__ = ["TornLineWarning", "append_line", "read_lines", "write_lines"]
 
 
 class TornLineWarning(UserWarning):
@@ -22,7 +23,7 @@ def append_line(path: Path, row: dict[str, Any]) -> None:
     Raises:
         StorageError: the disk is full or the file is not writable; earlier lines stay valid.
     """
-    line = json.dumps(row, separators=(",", ":")).encode() + b"\n"
+    line = _line(row)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
@@ -52,6 +53,30 @@ def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         except CorruptFileError:
             message = f"{path}:{len(lines) + 1}: the last line is torn ({len(rest)} bytes) and is dropped"
             warnings.warn(message, TornLineWarning, stacklevel=2)
+
+
+def write_lines(path: Path, rows: Sequence[dict[str, Any]]) -> None:
+    """Replace a file of JSON lines as a whole: temporary file, fsync, rename.
+
+    Raises:
+        StorageError: it cannot be written; a file that was there before stays as it was.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("wb") as file:
+            file.writelines(map(_line, rows))
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            temporary.unlink()
+        raise StorageError(error.errno, f"cannot write: {error.strerror}", str(path)) from error
+
+
+def _line(row: dict[str, Any]) -> bytes:
+    return json.dumps(row, separators=(",", ":")).encode() + b"\n"
 
 
 def _parse(path: Path, number: int, line: bytes) -> dict[str, Any]:

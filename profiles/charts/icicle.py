@@ -8,7 +8,7 @@ import polars as pl
 
 from profiles.charts.layout import icicle_layout, parent_indices
 from profiles.charts.table import component_figures, component_table
-from profiles.charts.theme import provenance_dash, themed
+from profiles.charts.theme import RAMP, themed
 from profiles.errors import UnknownNameError
 from profiles.records import ComponentProfile
 from profiles.units import format_bytes, format_count, format_ms
@@ -32,7 +32,7 @@ _LEFT, _RIGHT = "(isDefined(zoom.x0) ? zoom.x0[0] : 0)", "(isDefined(zoom.x1) ? 
 def icicle_frame(rows: Sequence[ComponentProfile]) -> pl.DataFrame:
     """The component figures of every row, its rectangle (`x0`, `x1`, `depth`, `depth_end`), and texts for tooltips.
 
-    `rows` are in tree order, the model first. Times in the model lie exactly inside their parents'.
+    `rows` are in tree order, the model first, as `ModelProfile.rows` are.
     """
     figures = [component_figures(row) for row in rows]
     values = [max(figure["latency_ms"] or 0.0, 0.0) for figure in figures]
@@ -41,6 +41,10 @@ def icicle_frame(rows: Sequence[ComponentProfile]) -> pl.DataFrame:
         "x0": [place.x0 for place in places],
         "x1": [place.x1 for place in places],
         "depth_end": [place.depth + 1 for place in places],
+        "label": [
+            ("Σ " if row.provenance == "aggregated" else "") + figure["name"]
+            for row, figure in zip(rows, figures, strict=True)
+        ],
         "share": [place.x1 - place.x0 for place in places],
         "latency_text": [_text(figure["latency_ms"], format_ms) for figure in figures],
         "flops_text": [_text(figure["flops"], lambda count: format_count(count, "FLOP")) for figure in figures],
@@ -56,7 +60,7 @@ def icicle_chart(
 ) -> alt.LayerChart:
     """An icicle coloured by a metric: a click zooms into a module, a double click goes back.
 
-    Aggregated and skipped modules have dashed edges.
+    Modules whose figures are summed from their children have a dark edge and a Σ before their name.
 
     Raises:
         UnknownNameError: a metric that is not one of `ICICLE_METRICS`.
@@ -68,22 +72,22 @@ def icicle_chart(
     x_axis = alt.X("x0:Q", scale=scale, axis=alt.Axis(format="%", title="share of the model's latency"))
     base = alt.Chart(frame.filter(pl.col("x1") > pl.col("x0")))
     rectangles = (
-        base.mark_rect(clip=True, stroke="white", strokeWidth=1.5)
+        base.mark_rect(clip=True, strokeWidth=1.5)
         .encode(
             x=x_axis,
             x2="x1:Q",
             y=alt.Y("depth:Q", scale=alt.Scale(reverse=True, nice=False), axis=None),
             y2="depth_end:Q",
-            color=alt.Color(f"{metric}:Q", title=ICICLE_METRICS[metric], scale=alt.Scale(scheme="viridis")),
-            stroke=alt.condition("datum.provenance == 'measured'", alt.value("white"), alt.value("black")),
-            strokeDash=provenance_dash(),
+            color=alt.Color(f"{metric}:Q", title=ICICLE_METRICS[metric], scale=alt.Scale(range=list(RAMP))),
+            stroke=alt.condition("datum.provenance === 'aggregated'", alt.value("#333333"), alt.value("white")),
             tooltip=_tooltips(),
         )
         .add_params(zoom)
     )
+    heading = alt.TitleParams(title, subtitle="Σ and a dark edge: not measured itself, summed from its children")
     levels = frame["depth_end"].n_unique()
     chart = alt.LayerChart(
-        layer=[rectangles, _labels(base, scale)], width=width, height=_ROW_HEIGHT * levels, title=title
+        layer=[rectangles, _labels(base, scale)], width=width, height=_ROW_HEIGHT * levels, title=heading
     )
     return themed(chart)
 
@@ -99,8 +103,8 @@ def _labels(base: alt.Chart, scale: alt.Scale) -> alt.Chart:
         .encode(
             x=alt.X("left:Q", scale=scale),
             y=alt.Y("middle:Q"),
-            text="name:N",
-            color=alt.value("white"),
+            text="label:N",
+            color=alt.value("black"),
         )
     )
     return labels

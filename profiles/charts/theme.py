@@ -5,7 +5,15 @@ from typing import Any, TypeVar
 
 import altair as alt
 
-__all__ = ["PALETTE", "PROVENANCE_COLOURS", "PROVENANCE_DASHES", "provenance_colour", "provenance_dash", "themed"]
+__all__ = [
+    "PALETTE",
+    "PROVENANCE_COLOURS",
+    "PROVENANCE_DASHES",
+    "RAMP",
+    "provenance_colour",
+    "provenance_dash",
+    "themed",
+]
 
 # Okabe and Ito's palette (2008), strongest contrasts first.
 PALETTE: Sequence[str] = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442", "#000000")
@@ -18,13 +26,15 @@ PROVENANCE_COLOURS: Mapping[str, str] = {
 }
 PROVENANCE_DASHES: Mapping[str, list[int]] = {
     "measured": [1, 0],
-    "aggregated": [4, 2],
+    "aggregated": [5, 3],
     "predicted": [8, 3],
     "estimated": [2, 2],
     "skipped": [1, 3],
 }
+# Light enough at both ends for black text on it.
+RAMP: Sequence[str] = ("#F1F7FC", "#56B4E9")
 _CONFIG: Mapping[str, Any] = {
-    "range": {"category": list(PALETTE), "heatmap": {"scheme": "viridis"}, "ramp": {"scheme": "viridis"}},
+    "range": {"category": list(PALETTE), "heatmap": {"scheme": "viridis"}, "ramp": list(RAMP)},
     "view": {"stroke": "transparent"},
     "axis": {"gridColor": "#E6E6E6", "domainColor": "#888888", "tickColor": "#888888", "labelFontSize": 11},
     "title": {"anchor": "start", "fontSize": 14},

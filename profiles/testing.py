@@ -1,0 +1,100 @@
+"""Contract tests for extensions: subclass one in a test module, and pytest runs it on your implementation."""
+
+import pickle
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from profiles.component import Component, make_component
+from profiles.errors import InputError
+from profiles.providers.protocol import BuiltComponent, ComponentProvider
+from profiles.store import ProfileStore
+from profiles.sweep import SweepOptions, sweep
+from profiles.traffic import state_bytes, tensors_of
+
+__all__ = ["ComponentProviderContract"]
+
+
+class ComponentProviderContract:
+    """What every `ComponentProvider` must hold to.
+
+    class TestMyProvider(ComponentProviderContract):
+        def provider(self): return MyProvider()
+        def components(self): return [make_component("mine", 4, {"width": 8})]
+    """
+
+    def provider(self) -> ComponentProvider:
+        """The provider under test."""
+        raise NotImplementedError
+
+    def components(self) -> Sequence[Component]:
+        """Small components, one or more of each kind that the provider knows."""
+        raise NotImplementedError
+
+    def test_every_component_is_built_and_runs(self) -> None:
+        """The module takes the arguments that come with it."""
+        for component in self.components():
+            built = self.provider().build(component, seed=0)
+            with torch.inference_mode():
+                output = built.module.eval()(*built.args)
+            assert any(True for _ in tensors_of(output)), component
+
+    def test_equal_seeds_give_equal_weights_and_inputs(self) -> None:
+        """Whatever was drawn from the global generator before."""
+        for component in self.components():
+            first = self.provider().build(component, seed=3)
+            torch.rand(1)
+            second = self.provider().build(component, seed=3)
+            assert _are_equal(_tensors(first), _tensors(second)), component
+
+    def test_building_leaves_the_global_generator_alone(self) -> None:
+        """A sweep must not change what its caller draws next."""
+        for component in self.components():
+            before = torch.random.get_rng_state()
+            self.provider().build(component, seed=0)
+            assert torch.equal(before, torch.random.get_rng_state()), component
+
+    def test_work_counts_something_and_nothing_negative(self) -> None:
+        """Every component moves bytes; not every one computes."""
+        for component in self.components():
+            work = self.provider().work(component)
+            assert work.bytes_moved > 0, component
+            assert min(work.flops, work.parameter_bytes, work.input_bytes) >= 0, component
+
+    def test_parameter_bytes_equal_those_of_the_built_module(self) -> None:
+        """The formula is exact, persistent buffers included."""
+        for component in self.components():
+            module = self.provider().build(component, seed=0).module
+            assert self.provider().work(component).parameter_bytes == state_bytes(module), component
+
+    def test_an_unknown_kind_is_an_input_error(self) -> None:
+        """Which a sweep records as the reason of a skipped row."""
+        unknown = make_component("no-such-kind", 1)
+        for attempt in (lambda: self.provider().build(unknown, seed=0), lambda: self.provider().work(unknown)):
+            try:
+                attempt()
+            except InputError:
+                continue
+            raise AssertionError("an unknown kind must raise InputError")
+
+    def test_the_provider_travels_to_a_worker(self) -> None:
+        """It can be pickled."""
+        assert pickle.dumps(self.provider())
+
+    def test_a_sweep_measures_every_component(self, tmp_path: Path) -> None:
+        """None is skipped."""
+        components = self.components()
+        options = SweepOptions(seconds_per_visit=1e-4, min_samples=1, max_samples=2, least_gap_s=0.0)
+        result = sweep(components, self.provider(), ProfileStore(tmp_path), options=options)
+        assert result.skipped == ()
+        assert result.measured == len(set(components))
+
+
+def _tensors(built: BuiltComponent) -> list[torch.Tensor]:
+    return [*built.module.state_dict().values(), *tensors_of(built.args)]
+
+
+def _are_equal(first: Sequence[Any], second: Sequence[Any]) -> bool:
+    return len(first) == len(second) and all(map(torch.equal, first, second))
