@@ -55,7 +55,8 @@ class RooflineDeviceModel:
     @property
     def busy_w(self) -> float | None:
         """The given power, else the catalogue's thermal design power."""
-        return self.power_w if self.power_w is not None else self.hardware.tdp_w
+        watts = self.power_w if self.power_w is not None else self.hardware.tdp_w
+        return None if watts is None else float(watts)
 
     @property
     def notes(self) -> tuple[str, ...]:

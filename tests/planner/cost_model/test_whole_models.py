@@ -1,0 +1,79 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from planner.cost_model.whole_models import WholeModelProvider, measure_whole_models
+from profiles.component import make_component
+from profiles.errors import UnknownNameError
+from profiles.store import ProfileStore
+from profiles.sweep_options import SweepOptions
+from representations.components import model_work
+from representations.specs import Feature, ModelSpec, TableSpec
+
+SPEC = ModelSpec(
+    name="small",
+    dense_features=2,
+    features=(Feature(name="a", cardinality=50), Feature(name="b", cardinality=9)),
+    embeddings=(TableSpec(dim=4), TableSpec(dim=4)),
+    bottom_mlp=(4,),
+    top_mlp=(1,),
+)
+POOLED = ModelSpec(
+    name="pooled",
+    dense_features=2,
+    features=(Feature(name="a", cardinality=50, pooling=2.5),),
+    embeddings=(TableSpec(dim=4),),
+    bottom_mlp=(4,),
+    top_mlp=(1,),
+)
+QUICK = SweepOptions(seconds_per_visit=0.001, max_seconds_per_visit=0.05, least_gap_s=0.0)
+
+
+def test_models_are_measured_once_into_the_store(tmp_path: Path) -> None:
+    store = ProfileStore(tmp_path)
+    first = measure_whole_models((SPEC, POOLED), (1, 8), store, options=QUICK)
+    again = measure_whole_models((SPEC, POOLED), (1, 8), store, options=QUICK)
+    assert [(one.spec.name, one.batch) for one in first] == [("small", 1), ("small", 8), ("pooled", 1), ("pooled", 8)]
+    assert again == first
+    assert {row.kind for row in store.load()} == {"model"}
+    assert all(one.latency.p25_ms > 0 for one in first)
+
+
+def test_a_model_that_cannot_be_measured_is_left_out(tmp_path: Path) -> None:
+    huge = ModelSpec(
+        name="huge",
+        dense_features=0,
+        features=(Feature(name="a", cardinality=10**15),),
+        embeddings=(TableSpec(dim=64),),
+        bottom_mlp=(),
+        top_mlp=(1,),
+    )
+    found = measure_whole_models((huge, SPEC), (1,), ProfileStore(tmp_path), options=QUICK)
+    assert [one.spec.name for one in found] == ["small"]
+
+
+@pytest.mark.parametrize("spec", [SPEC, POOLED])
+def test_inputs_fit_the_model_and_repeat_with_the_seed(spec: ModelSpec) -> None:
+    provider = WholeModelProvider(specs=(spec,), zipf={"a": 1.2})
+    built, again = (provider.build(provider.component(spec, 6), 5) for _ in range(2))
+    with torch.inference_mode():
+        logits, repeated = built.module(*built.args), again.module(*again.args)
+    assert logits.shape == (6,)
+    np.testing.assert_array_equal(logits.numpy(), repeated.numpy())
+
+
+def test_work_is_the_whole_models() -> None:
+    provider = WholeModelProvider(specs=(SPEC,))
+    assert provider.work(provider.component(SPEC, 6)) == model_work(SPEC, 6)
+
+
+def test_id_skew_makes_another_component() -> None:
+    uniform, skewed = WholeModelProvider(specs=(SPEC,)), WholeModelProvider(specs=(SPEC,), zipf=1.0)
+    assert uniform.component(SPEC, 1) != skewed.component(SPEC, 1)
+
+
+def test_a_component_of_another_provider_is_refused() -> None:
+    with pytest.raises(UnknownNameError, match=r"whole model: unknown name 'x'"):
+        WholeModelProvider(specs=(SPEC,)).work(make_component("model", 1, {"digest": "x"}))

@@ -1,0 +1,53 @@
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from planner.cost_model.composition import CostModel
+from planner.cost_model.estimates import Estimates, Floats, LatencyProvenance
+from planner.mapping.latency_tables import latency_table, query_sizes
+from profiles.component import Component
+from representations.components import work_of
+from tests.planner.mapping.pools import tiny_base
+
+
+class FallingDevice:
+    """Faster at larger batches, as a noisy prediction may be."""
+
+    scatter_sigma = 0.07
+    busy_w = None
+    notes = ()
+
+    def predict(self, components: Sequence[Component], *, resident_bytes: int | None = None) -> Estimates:
+        del resident_bytes
+        mean = np.array([1.0 if component.batch == 1 else 0.8 for component in components])
+        flagged = np.array([component.kind == "linear" for component in components])
+        provenance: list[LatencyProvenance] = ["predicted" for _ in components]
+        return Estimates(
+            mean_ms=mean, low_ms=mean / 2, high_ms=mean * 2, provenance=tuple(provenance), extrapolated=flagged
+        )
+
+    def transfer_ms(self, input_bytes: Floats) -> Floats:
+        return np.zeros(len(input_bytes))
+
+
+@pytest.mark.parametrize(
+    ("largest", "sizes"), [(1, (1,)), (2, (1, 2)), (5, (1, 2, 4, 5)), (4096, tuple(2**i for i in range(13)))]
+)
+def test_query_sizes_double_up_to_the_largest(largest: int, sizes: tuple[int, ...]) -> None:
+    assert query_sizes(largest) == sizes
+
+
+def test_a_falling_prediction_is_kept_from_falling_and_noted() -> None:
+    cost_model = CostModel(models={"cpu": FallingDevice()}, work=work_of)
+    table, predicted, notes = latency_table(cost_model, tiny_base(), "cpu", 8, 0.0)
+    assert len(set(table.mean_ms)) == 1
+    assert predicted.mean_ms[-1] < table.mean_ms[-1]
+    assert notes[0] == "tiny on cpu: predictions fell by up to 25% with size; kept from falling"
+    assert notes[1] == "tiny on cpu: beyond the measured range for linear; intervals are widened"
+
+
+def test_single_queries_scatter_as_the_devices_measurements_do() -> None:
+    cost_model = CostModel(models={"cpu": FallingDevice()}, work=work_of)
+    table, _, _ = latency_table(cost_model, tiny_base(), "cpu", 8, 0.0)
+    assert (table.spread, table.sigma) == ("lognormal", 0.07)
