@@ -156,6 +156,11 @@ class ModelSpec:
             raise InputError(f"model {self.name!r}: needs at least one feature, a bottom layer and a top layer")
         _require_positive(f"model {self.name!r}", **{f"bottom_mlp[{i}]": w for i, w in enumerate(self.bottom_mlp)})
         _require_positive(f"model {self.name!r}", **{f"top_mlp[{i}]": w for i, w in enumerate(self.top_mlp)})
+        if self.top_mlp[-1] != 1:
+            raise InputError(f"model {self.name!r}: top_mlp must end in 1 (the logit), but ends in {self.top_mlp[-1]}")
+        names = [feature.name for feature in self.features]
+        if len(set(names)) != len(names):
+            raise InputError(f"model {self.name!r}: feature names must be distinct, but got {names}")
         if self.interaction == "dot":
             self._check_dot_widths()
 

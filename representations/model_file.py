@@ -1,0 +1,71 @@
+"""A trained model as one file: weights as safetensors, the spec as JSON in its metadata. No pickles."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from profiles.errors import CorruptFileError, InputError, StorageError
+from representations.specs import ModelSpec, model_from_object
+
+if TYPE_CHECKING:
+    from representations.dlrm import Dlrm
+
+__all__ = ["SCHEMA", "load_model", "save_model"]
+
+SCHEMA = "recplan.model/1"
+
+
+def save_model(model: "Dlrm", path: Path) -> Path:
+    """Write the weights, hash functions and spec to one file; an interrupted write leaves an older file as it was.
+
+    Raises:
+        StorageError: the file cannot be written.
+    """
+    from safetensors.torch import save
+
+    metadata = {"schema": SCHEMA, "spec": json.dumps(model.spec.to_object())}
+    draft = path.with_name(f".{path.name}.draft")
+    try:
+        draft.write_bytes(save({k: v.contiguous() for k, v in model.state_dict().items()}, metadata=metadata))
+        draft.replace(path)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise StorageError(f"{path}: cannot be written: {error.strerror}") from error
+    return path
+
+
+def load_model(path: Path) -> "Dlrm":
+    """The model that `save_model` wrote, in evaluation mode.
+
+    Raises:
+        InputError: no such file.
+        CorruptFileError: not a safetensors file, truncated, of another schema, or weights that do not fit the spec.
+    """
+    from representations.build import build_model
+
+    metadata, state = _read(path)
+    if metadata.get("schema") != SCHEMA:
+        raise CorruptFileError(f"{path}: schema: must be {SCHEMA!r}, but got {metadata.get('schema')!r}")
+    try:
+        model = build_model(_spec(metadata))
+        model.load_state_dict(state)
+    except (InputError, KeyError, RuntimeError, ValueError) as error:
+        raise CorruptFileError(f"{path}: weights and spec do not fit: {error}") from error
+    model.eval()
+    return model
+
+
+def _spec(metadata: dict[str, str]) -> ModelSpec:
+    return model_from_object(json.loads(metadata["spec"]))
+
+
+def _read(path: Path) -> tuple[dict[str, str], dict[str, Any]]:
+    from safetensors import SafetensorError, safe_open
+
+    if not path.is_file():
+        raise InputError(f"{path}: no such file")
+    try:
+        with safe_open(path, framework="pt") as file:
+            return file.metadata() or {}, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no dict)
+    except (SafetensorError, OSError) as error:
+        raise CorruptFileError(f"{path}: not a whole safetensors file: {error}") from error

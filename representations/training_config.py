@@ -1,0 +1,88 @@
+"""How a model is trained, what is told while it is, and what comes out: plain data, without torch."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from profiles.errors import InputError
+from representations.metrics import Metrics
+from representations.specs import ModelSpec
+
+if TYPE_CHECKING:
+    from representations.dlrm import Dlrm
+
+__all__ = ["TrainingConfig", "TrainingProgress", "TrainingResult"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrainingConfig:
+    """Adam with `learning_rate` for dense weights, row-wise Adagrad with `table_learning_rate` for tables.
+
+    Both rates fall linearly to zero over all steps. Training stops after `patience` epochs without a better validation
+    log loss, and the best epoch's weights are kept. `maximum_rows` trains on the latest rows only.
+    `threads` is torch's thread count meanwhile; with 1, equal seeds give equal results.
+    """
+
+    epochs: int = 2
+    batch_size: int = 2048
+    learning_rate: float = 5e-3
+    table_learning_rate: float = 0.2
+    patience: int = 1
+    seed: int = 0
+    threads: int = 1
+    maximum_rows: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch_size", "patience", "threads", "maximum_rows"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise InputError(f"training.{name}: must be >= 1, but got {value}")
+        for name in ("learning_rate", "table_learning_rate"):
+            if not 0 < getattr(self, name) < float("inf"):
+                raise InputError(f"training.{name}: must be finite and > 0, but got {getattr(self, name)}")
+        if self.seed < 0:
+            raise InputError(f"training.seed: must be >= 0, but got {self.seed}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrainingProgress:
+    """Where training is after a step; `loss` is the batch's mean log loss."""
+
+    epoch: int
+    step: int
+    steps: int
+    loss: float
+    samples_per_s: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrainingResult:
+    """A trained model and its metrics on the test rows.
+
+    `epochs` counts those run, `best_epoch` (from 1) is whose weights `model` has. `seconds` and `samples_per_s` are of
+    the training steps alone, without validation and test.
+    """
+
+    spec: ModelSpec
+    test: Metrics
+    validation_log_loss: float
+    validation_log_losses: tuple[float, ...]
+    epochs: int
+    best_epoch: int
+    seconds: float
+    samples_per_s: float
+    model: "Dlrm"
+
+    @property
+    def auc(self) -> float:
+        """Area under the ROC curve on the test rows."""
+        return self.test.auc
+
+    @property
+    def log_loss(self) -> float:
+        """Mean log loss on the test rows."""
+        return self.test.log_loss
+
+    @property
+    def accuracy(self) -> float:
+        """Share of test rows predicted right at 0.5."""
+        return self.test.accuracy
