@@ -9,13 +9,14 @@ import polars as pl
 from planner.search.frames import CHOICE_COLUMNS
 from planner.search.pareto import non_dominated
 from planner.search.records import SearchResult
+from profiles.charts.theme import PALETTE, themed
 
 __all__ = ["Metric", "front_chart", "front_frame"]
 
 Metric = Literal["auc", "accuracy"]
 _TITLES = {"auc": "held-out AUC", "accuracy": "held-out accuracy"}
 _SHAPES = {"table": "square", "dhe": "circle", "select": "triangle-up", "hybrid": "diamond"}
-_COLOURS = {"table": "#4c78a8", "dhe": "#f58518", "select": "#54a24b", "hybrid": "#b279a2"}
+_COLOURS = dict(zip(_SHAPES, PALETTE, strict=False))
 _GREY = "#9a9a9a"
 
 
@@ -30,14 +31,17 @@ def front_frame(result: SearchResult, metric: Metric = "auc") -> pl.DataFrame:
 
 
 def front_chart(frame: pl.DataFrame, metric: Metric = "auc", *, device: str = "") -> alt.LayerChart:
-    """`front_frame` as points: the front joined, Pareto members named, untrained trials hollow at the foot."""
+    """`front_frame` as points: the front joined and named, untrained trials hollow at the foot.
+
+    Pareto members that owe their place to another objective are large, but not on the line.
+    """
     title = f"predicted latency{f' on {device}' if device else ''} (ms)"
     base = alt.Chart(frame).encode(x=alt.X("latency_ms:Q", title=title, scale=alt.Scale(zero=False, nice=True)))
     trained = base.transform_filter(alt.datum.state == "complete").encode(
         y=alt.Y(f"{metric}:Q", title=_TITLES[metric], scale=alt.Scale(zero=False, nice=True))
     )
     layers: list[Any] = [_untrained(base), _line(trained), _points(trained, frame, metric), _names(trained)]
-    return alt.LayerChart(layer=layers).properties(width=560, height=340, title="Candidates")
+    return themed(alt.LayerChart(layer=layers).properties(width=560, height=340, title="Candidates"))
 
 
 def _on_front(frame: pl.DataFrame, metric: Metric) -> list[bool]:
@@ -68,7 +72,7 @@ def _line(trained: Any) -> Any:
 
 
 def _names(trained: Any) -> Any:
-    text = trained.transform_filter("datum.pareto").mark_text(align="left", dx=8, dy=-7, fontSize=10)
+    text = trained.transform_filter("datum.on_front").mark_text(align="left", dx=8, dy=-7, fontSize=10)
     return text.encode(text="name:N")
 
 

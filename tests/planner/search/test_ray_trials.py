@@ -18,10 +18,9 @@ from tests.planner.search.closed_form import make_task, predict, train
 
 @pytest.fixture(scope="module", autouse=True)
 def cluster() -> Iterator[None]:
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
-    yield
-    ray.shutdown()
+    with RayTrials(train):
+        yield
+    assert not ray.is_initialized()
 
 
 def train_tables_last(spec: ModelSpec, seed: int) -> Trained:
@@ -46,6 +45,11 @@ def always_dies(spec: ModelSpec, seed: int) -> Trained:
     del spec, seed
     os.kill(os.getpid(), signal.SIGKILL)
     raise AssertionError
+
+
+def sleeps(spec: ModelSpec, seed: int) -> Trained:
+    time.sleep(600)
+    return train(spec, seed)
 
 
 def refuses(spec: ModelSpec, seed: int) -> Trained:
@@ -80,11 +84,19 @@ def test_a_trial_whose_worker_is_always_lost_is_named(tmp_path: Path) -> None:
 
 
 def test_an_error_of_the_trainer_surfaces_as_itself(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="^[a-z]+-d.*: cannot be trained"):
-        run_search(make_task(), predict, refuses, directory=tmp_path, trials=2, executor=RayTrials)
+    with pytest.raises(InputError, match=r"^table-d2: cannot be trained"):
+        run_search(make_task(), predict, refuses, directory=tmp_path, trials=1, executor=RayTrials)
 
 
-def test_a_joined_cluster_stays_and_has_as_many_slots_as_cpus() -> None:
-    with RayTrials(train) as trials:
-        assert trials.slots == 2
+def test_a_joined_cluster_stays_and_has_as_many_slots_as_room() -> None:
+    with RayTrials(train) as one_each, RayTrials(train, cpus_per_trial=1000) as all_each:
+        assert one_each.slots >= 1
+        assert all_each.slots == 1
     assert ray.is_initialized()
+
+
+def test_leaving_early_cancels_what_is_in_training() -> None:
+    spec = make_task().candidate({"representation": "table", "dim": 4}).model
+    with RayTrials(sleeps) as trials:
+        trials.submit(0, spec, 0)
+        trials.submit(1, spec, 0)

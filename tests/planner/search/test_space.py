@@ -7,7 +7,7 @@ from planner.search.space import corner_choices, enumerate_choices, first_wishes
 from planner.study import SpaceSection
 from tests.planner.search.closed_form import SMALL_SPACE
 
-numbers = st.lists(st.integers(1, 64), min_size=1, max_size=3, unique=True).map(tuple)
+numbers = st.lists(st.integers(1, 64), min_size=1, max_size=2, unique=True).map(tuple)
 spaces = st.builds(
     SpaceSection,
     representation=st.lists(
