@@ -4,8 +4,9 @@ The first 1 % of a run's queries (10,000 at most) warm the queues up: they are s
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,16 @@ from serving_sim.policies import Policy, PolicyLike, as_policy, policy_label, ro
 from serving_sim.run import Run, start_run
 from serving_sim.workload import WorkloadStream, empty_chunk
 
-__all__ = ["Simulation", "SimulationOptions", "resolve_plan", "simulate", "start_simulation", "trace_run", "warmup_of"]
+__all__ = [
+    "QueryTrace",
+    "Simulation",
+    "SimulationOptions",
+    "resolve_plan",
+    "simulate",
+    "start_simulation",
+    "trace_run",
+    "warmup_of",
+]
 
 # Queries from which the bound's prices are found; fewer where each query is a row of its own.
 _PILOT_QUERIES, _PILOT_QUERIES_WITH_SPREAD = 65_536, 16_384
@@ -40,6 +50,27 @@ class SimulationOptions:
             raise InputError(f"chunk_queries: must be >= 1, but got {self.chunk_queries}")
         if self.exact_queries < 0:
             raise InputError(f"exact_queries: must be >= 0, but got {self.exact_queries}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class QueryTrace:
+    """What became of each query: size, path (index in the plan), scheduled arrival, start and service time."""
+
+    size_N: NDArray[np.int64]
+    path_N: NDArray[np.int64]
+    arrival_ms_N: NDArray[np.float64]
+    start_ms_N: NDArray[np.float64]
+    service_ms_N: NDArray[np.float64]
+
+    @property
+    def finish_ms_N(self) -> NDArray[np.float64]:  # noqa: N802 (a shape suffix)
+        """When each query is done."""
+        return self.start_ms_N + self.service_ms_N
+
+    @property
+    def latency_ms_N(self) -> NDArray[np.float64]:  # noqa: N802 (a shape suffix)
+        """From the scheduled arrival to the finish."""
+        return self.start_ms_N - self.arrival_ms_N + self.service_ms_N
 
 
 @dataclass(kw_only=True, slots=True, eq=False)
@@ -160,18 +191,15 @@ def start_simulation(
     )
 
 
-def trace_run(
-    plan: Plan, *, policy: PolicyLike | None = None, options: SimulationOptions | None = None
-) -> dict[str, NDArray[np.generic]]:
-    """Every query of the plan's run: `size`, `path` (index), `arrival_ms`, `start_ms`, `service_ms`; for small runs."""
+def trace_run(plan: Plan, *, policy: PolicyLike | None = None, options: SimulationOptions | None = None) -> QueryTrace:
+    """Every query of the plan's run, warm-up included; for runs that fit into memory."""
     simulation = start_simulation(plan, policy=policy, options=options)
-    parts: dict[str, list[NDArray[np.generic]]] = {
-        name: [] for name in ("size", "path", "arrival_ms", "start_ms", "service_ms")
-    }
+    names = [part.name for part in fields(QueryTrace)]
+    parts: dict[str, list[NDArray[Any]]] = {name: [] for name in names}
     for count in simulation.chunks(plan.workload.queries):
-        for name, values in parts.items():
-            values.append(getattr(simulation.chunk, f"{name}_N")[:count].copy())
-    return {name: np.concatenate(values) for name, values in parts.items()}
+        for name in names:
+            parts[name].append(getattr(simulation.chunk, name)[:count].copy())
+    return QueryTrace(**{name: np.concatenate(values) for name, values in parts.items()})
 
 
 def _pilot_prices(plan: Plan, tables: PathTables) -> NDArray[np.float64]:

@@ -81,5 +81,5 @@ class PolicyContract(ABC):
         light = self.plan().at(queries=200)
         for plan in (light, light.at(qps=1e6), light.at(sla_ms=1e-6)):
             traced = trace_run(plan, policy=self.make())
-            assert set(traced["path"].tolist()) <= set(range(len(plan.paths)))
-            assert np.all(np.isfinite(traced["start_ms"]))
+            assert set(traced.path_N.tolist()) <= set(range(len(plan.paths)))
+            assert np.all(np.isfinite(traced.start_ms_N))

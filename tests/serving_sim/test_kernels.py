@@ -1,0 +1,103 @@
+from dataclasses import fields
+
+import numpy as np
+from hypothesis import given, settings
+
+from serving_sim import kernels
+from serving_sim.engine import SimulationOptions, trace_run
+from serving_sim.kernels import Chunk
+from serving_sim.paths import compile_paths
+from serving_sim.plan import Plan
+from serving_sim.policies import as_policy, routing_context
+from serving_sim.run import Run, start_run
+from serving_sim.testing import small_plan
+from serving_sim.workload import WorkloadStream, empty_chunk
+from tests.serving_sim.reference import plans, serve
+
+
+def drawn(plan: Plan) -> tuple[Run, Chunk]:
+    tables, load = compile_paths(plan), plan.workload
+    rule = as_policy(plan.policy).compile(routing_context(plan))
+    chunk = empty_chunk(load.queries, len(tables.spreads))
+    WorkloadStream(load, tables.spreads, plan.seed).fill(chunk, load.queries)
+    return start_run(tables.arrays, rule, qps=load.qps, sla_ms=load.sla_ms, exact=load.queries), chunk
+
+
+@given(plan=plans())
+@settings(max_examples=80, deadline=None)
+def test_every_query_is_served_as_the_obvious_simulator_serves_it(plan: Plan) -> None:
+    run, chunk = drawn(plan)
+    run.serve(chunk, plan.workload.queries)
+    factors = chunk.factor_KN[run.paths.spread_P].T.tolist()
+    expected = serve(plan, chunk.gap_N.tolist(), chunk.size_N.tolist(), factors)
+    assert chunk.path_N.tolist() == [query.path for query in expected]
+    np.testing.assert_allclose(chunk.arrival_ms_N, [query.arrival_ms for query in expected], rtol=1e-12)
+    np.testing.assert_allclose(chunk.service_ms_N, [query.service_ms for query in expected], rtol=1e-12)
+    np.testing.assert_allclose(chunk.start_ms_N, [query.start_ms for query in expected], rtol=1e-12)
+
+
+@given(plan=plans())
+@settings(max_examples=40, deadline=None)
+def test_servers_serve_in_order_of_arrival_and_never_more_queries_than_servers(plan: Plan) -> None:
+    traced = trace_run(plan)
+    assert len(traced.path_N) == plan.workload.queries
+    assert np.all(traced.start_ms_N >= traced.arrival_ms_N)
+    for place, device in enumerate(plan.devices):
+        here = np.array([plan.device_of(plan.paths[int(path)]) == place for path in traced.path_N])
+        start_ms, finish_ms = traced.start_ms_N[here], traced.finish_ms_N[here]
+        assert np.all(np.diff(start_ms) >= 0)
+        under_way = [int(np.sum((start_ms <= moment) & (finish_ms > moment))) for moment in start_ms]
+        assert max(under_way, default=0) <= device.servers
+
+
+@given(plan=plans())
+@settings(max_examples=25, deadline=None)
+def test_the_chunk_size_changes_nothing(plan: Plan) -> None:
+    whole, parts = trace_run(plan), trace_run(plan, options=SimulationOptions(chunk_queries=7))
+    for part in fields(whole):
+        assert np.array_equal(getattr(whole, part.name), getattr(parts, part.name))
+
+
+@given(plan=plans())
+@settings(max_examples=25, deadline=None)
+def test_compiled_code_does_what_its_python_says(plan: Plan) -> None:
+    (compiled, chunk), (plain, twin) = drawn(plan), drawn(plan)
+    count, prices_D, sums = plan.workload.queries, np.full(len(plan.devices), 0.01), np.zeros((2, 1))
+    compiled.serve(chunk, count)
+    kernels.serve_chunk.py_func(twin, count, plain.gap_ms, plain.rule, plain.paths, plain.queues)
+    kernels.account_chunk.py_func(twin, count, 0, plain.sla_ms, plain.paths, plain.totals)
+    kernels.dual_sum_chunk(chunk, count, 0, plain.sla_ms, prices_D, plain.paths, sums[0])
+    kernels.dual_sum_chunk.py_func(twin, count, 0, plain.sla_ms, prices_D, plain.paths, sums[1])
+    assert np.array_equal(chunk.path_N, twin.path_N)
+    assert np.array_equal(compiled.totals.counts, plain.totals.counts)
+    assert np.array_equal(compiled.totals.histogram_B, plain.totals.histogram_B)
+    np.testing.assert_allclose(compiled.totals.sums, plain.totals.sums, rtol=1e-12)
+    np.testing.assert_allclose(sums[0], sums[1], rtol=1e-12)
+
+
+def test_helpers_do_what_their_python_says() -> None:
+    free_ms_C = np.array([3.0, 1.0, 2.0, 0.0])
+    assert kernels._soonest(free_ms_C, 3) == kernels._soonest.py_func(free_ms_C, 3) == 1
+    rule_E = (np.array([1, 0]), np.array([0, 0]), np.array([0, 1]), np.array([5.0, np.inf]), np.zeros(2))
+    for wait_ms, path in ((0.0, 1), (4.5, 0)):
+        arguments = (rule_E, 8, 1.0, np.array([1.0 + wait_ms]), np.array([2.0, 1.0]))
+        assert kernels._first_tier(*arguments) == kernels._first_tier.py_func(*arguments) == path
+
+
+def test_the_fluid_sums_do_what_their_python_says() -> None:
+    weight_R, device_P, prices_D, used = np.array([2.0, 3.0]), np.array([0, 1]), np.array([0.5, 1.0]), np.zeros((2, 2))
+    worth_RP, service_RP = np.array([[4.0, 5.0], [1.0, 9.0]]), np.array([[2.0, 3.0], [np.inf, 6.0]])
+    assert kernels.dual_gradient(weight_R, worth_RP, service_RP, device_P, prices_D, used[0]) == 15.0
+    assert kernels.dual_gradient.py_func(weight_R, worth_RP, service_RP, device_P, prices_D, used[1]) == 15.0
+    assert used.tolist() == [[4.0, 18.0], [4.0, 18.0]]
+    service_RP[1, 0] = 7.0
+    assert kernels.least_cost(weight_R, service_RP, device_P, prices_D, used[0]) == 12.5
+    assert kernels.least_cost.py_func(weight_R, service_RP, device_P, prices_D, used[1]) == 12.5
+    assert np.array_equal(used[0], used[1])
+
+
+def test_an_idle_device_serves_in_exactly_the_service_time_however_late_the_hour() -> None:
+    plan = small_plan(qps=0.001, queries=200)
+    run, chunk = drawn(plan)
+    run.serve(chunk, 200)
+    assert np.array_equal(run.totals.exact_ms, chunk.service_ms_N)
