@@ -93,6 +93,7 @@ class Section:
     prose: tuple[str, ...] = ()
     charts: tuple[Chart, ...] = ()
     tables: tuple[Table, ...] = ()
+    notes: tuple[str, ...] = ()
     missing: str = ""
 
 

@@ -32,7 +32,12 @@ _PATHS = (
 )
 _DECISIONS = (
     Column(key="device", title="Device"),
-    Column(key="role", title="Step"),
+    Column(
+        key="role",
+        title="Step",
+        note="hybrid: the most accurate; table: for tight SLAs; between: accuracy and latency between those two; "
+        "compact: for a small memory; device: whether the device is used",
+    ),
     Column(key="candidate", title="Candidate"),
     Column(key="reason", title="Why"),
 )
@@ -53,6 +58,7 @@ def mapping_section(plan_object: Mapping[str, Any] | None, mapping: MappingInput
         prose=(_prose(plan, kept_known=bool(decisions)),),
         charts=(_memory_chart(memory),) if memory else (),
         tables=tables + _decision_tables(decisions),
+        notes=plan.notes,
     )
 
 
@@ -99,9 +105,9 @@ def _decision_tables(decisions: Rows) -> tuple[Table, ...]:
     left = tuple(row for row in decisions if not row["candidate"])
     tables = []
     if kept:
-        tables.append(Table(name="kept", caption="Kept, and why", columns=_DECISIONS, rows=kept))
+        tables.append(Table(name="kept", caption="Chosen, and why", columns=_DECISIONS, rows=kept))
     if left:
-        tables.append(Table(name="left_out", caption="Left out, and why", columns=_DECISIONS, rows=left))
+        tables.append(Table(name="left_out", caption="Passed over, and why", columns=_DECISIONS, rows=left))
     return tuple(tables)
 
 
@@ -118,4 +124,5 @@ def _memory_chart(rows: Rows) -> Chart:
         summary="Stacked bars: the share of each device's memory budget that its paths' parameters take.",
         spec=memory_spec(rows),
         rows=rows,
+        note="The line at 100 % is the whole budget.",
     )

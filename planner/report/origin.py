@@ -1,6 +1,7 @@
 """Where the figures come from: the grades, the machine, the seeds, the study as it was asked, and how to rebuild."""
 
 import json
+from collections.abc import Mapping
 
 from planner.report.blocks import Chart, Column, Row, Section, Table
 from planner.report.inputs import ReportInputs
@@ -12,7 +13,7 @@ __all__ = ["origin_section", "study_rows"]
 
 _GRADES = (
     "Figures come in three grades, which never look alike: a badge in tables and tiles; full, pale or hollow "
-    "marks and dashed lines in charts. A figure that rests on several others has the grade of the weakest."
+    "marks and solid, dashed or dotted lines in charts. A figure that rests on others has the grade of the weakest."
 )
 _REBUILDING = (
     "`recplan report DIR` makes this page again from the report.json beside it; frames/ holds the rows behind every "
@@ -32,7 +33,7 @@ def origin_section(inputs: ReportInputs) -> Section:
             _REBUILDING,
         ),
         charts=(_key(),),
-        tables=(_grades(), _machine(inputs.fingerprint), _study(inputs), _seeds(inputs)),
+        tables=(_grades(), _machine(inputs.fingerprint, inputs.seeds), _study(inputs)),
     )
 
 
@@ -53,7 +54,7 @@ def _key() -> Chart:
     return Chart(
         name="provenance_key",
         title="How marks are drawn",
-        summary="A full mark is measured, a pale one predicted, a hollow one with a dashed line estimated.",
+        summary="A full mark is measured, a pale one with dashes predicted, a hollow one with dots estimated.",
         spec=provenance_key_spec(),
         rows=rows,
         half=True,
@@ -66,7 +67,7 @@ def _grades() -> Table:
     return Table(name="grades", caption="The three grades", columns=columns, rows=rows)
 
 
-def _machine(fingerprint: Fingerprint) -> Table:
+def _machine(fingerprint: Fingerprint, seeds: Mapping[str, int]) -> Table:
     facts = {
         "device": fingerprint.device,
         "processor": fingerprint.processor,
@@ -76,12 +77,13 @@ def _machine(fingerprint: Fingerprint) -> Table:
         **dict(fingerprint.libraries),
         "source revision": fingerprint.git_revision,
         "measured at": fingerprint.timestamp,
+        **{f"seed of {name}": str(seed) for name, seed in seeds.items()},
     }
-    return _pairs("machine", "The machine that measured", {key: value for key, value in facts.items() if value})
-
-
-def _seeds(inputs: ReportInputs) -> Table:
-    return _pairs("seeds", "Seeds", {name: str(seed) for name, seed in inputs.seeds.items()})
+    columns = (Column(key="key", title="What"), Column(key="value", title="Value"))
+    rows = tuple({"key": key, "value": value} for key, value in facts.items() if value)
+    return Table(
+        name="machine", caption="The machine that measured, and the seeds", columns=columns, rows=rows, half=True
+    )
 
 
 def _study(inputs: ReportInputs) -> Table:
@@ -94,9 +96,3 @@ def _study(inputs: ReportInputs) -> Table:
         most=200,
         half=True,
     )
-
-
-def _pairs(name: str, caption: str, facts: dict[str, str]) -> Table:
-    columns = (Column(key="key", title="What"), Column(key="value", title="Value"))
-    rows = tuple({"key": key, "value": value} for key, value in facts.items())
-    return Table(name=name, caption=caption, columns=columns, rows=rows, half=True)

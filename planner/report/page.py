@@ -17,6 +17,7 @@ from planner.report.theme import chart_config
 
 __all__ = ["render_page", "script_json", "themed"]
 
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:ms|µs|s|%|[kMGT]?B|points|queries/s)(?!\w))")
 _CODE = re.compile(r"`([^`]+)`")
 # Views of several views: their width is that of their parts.
 _MULTIPLE = frozenset({"concat", "facet", "hconcat", "vconcat", "repeat"})
@@ -65,7 +66,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.globals["cell"] = _cell
-    environment.filters["code"] = _code
+    environment.filters["prose"] = _prose
     return environment
 
 
@@ -73,9 +74,10 @@ def _cell(row: Mapping[str, Any], column: Column) -> str:
     return format_value(row.get(column.key), column.kind)
 
 
-def _code(text: str) -> Markup:
-    """The text escaped, with what stands between backticks as code."""
-    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 (escaped just here)
+def _prose(text: str) -> Markup:
+    """The text escaped, what stands between backticks as code, and no line break between a number and its unit."""
+    escaped = _BEFORE_UNIT.sub("\u00a0", str(escape(text)))
+    return Markup(_CODE.sub(r"<code>\1</code>", escaped))  # noqa: S704 (escaped just here)
 
 
 def _vega_bundle() -> Markup:

@@ -15,6 +15,13 @@ from profiles.units import format_bytes, format_count, format_ms
 __all__ = ["pareto_rows", "search_section"]
 
 _TITLE = "The search and its Pareto front"
+_NAMES = {
+    "auc": "AUC",
+    "flops": "FLOPs",
+    "latency_ms": "latency",
+    "log_loss": "log loss",
+    "parameter_bytes": "parameters",
+}
 _COLUMNS = (
     Column(key="number", title="Trial", kind="integer"),
     Column(key="representation", title="Representation"),
@@ -57,7 +64,7 @@ def pareto_rows(search: SearchInputs) -> Rows:
 
 def _front(search: SearchInputs) -> Chart:
     rows = tuple({**row, "provenance": grade(search.provenance)} for row in search.trials)
-    spec = undash(front_chart(frame_of(rows), device=search.latency_device).to_dict())
+    spec = grade_marks(undash(front_chart(frame_of(rows), device=search.latency_device).to_dict()))
     return Chart(
         name="front",
         title="Quality over latency",
@@ -69,15 +76,15 @@ def _front(search: SearchInputs) -> Chart:
 
 
 def _estimated(spec: dict[str, Any]) -> dict[str, Any]:
-    """The chart with hollow marks and an axis that says so, for a device that was never measured."""
-    text = json.dumps(grade_marks(spec)).replace('"predicted latency', '"estimated latency')
-    hollow: dict[str, Any] = json.loads(text)
-    return hollow
+    """The chart with an axis that says so, for a device that was never measured."""
+    text = json.dumps(spec).replace('"predicted latency', '"estimated latency')
+    said: dict[str, Any] = json.loads(text)
+    return said
 
 
 def _prose(search: SearchInputs, members: Rows) -> tuple[str, ...]:
     feasible = sum(bool(row.get("feasible")) for row in search.trials)
-    objectives = ", ".join(name.replace("_", " ").removesuffix(" ms") for name in search.objectives)
+    objectives = ", ".join(_NAMES.get(name, name) for name in search.objectives)
     text = (
         f"{len(search.trials)} candidates were tried, {feasible} of them within the limits"
         f"{_limits(search)}; {len(members)} are on the front over {objectives}."
@@ -91,7 +98,7 @@ def _prose(search: SearchInputs, members: Rows) -> tuple[str, ...]:
 def _limits(search: SearchInputs) -> str:
     formats = {"latency_ms": format_ms, "parameter_bytes": format_bytes, "flops": format_count}
     limits = [
-        f"{name.replace('_', ' ').removesuffix(' ms')} ≤ {formats.get(name, format_number)(value)}"
+        f"{_NAMES.get(name, name)} ≤ {formats.get(name, format_number)(value)}"
         for name, value in search.constraints.items()
     ]
     return f" ({', '.join(limits)})" if limits else ""

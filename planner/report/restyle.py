@@ -18,7 +18,7 @@ _LINES = frozenset({"line", "rule", "trail"})
 
 
 def undash(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """The spec with solid rules and lines, and with the page's colours where it lists its own."""
+    """The spec with solid rules and lines, few ticks on log axes, and the page's colours where it lists its own."""
     body: dict[str, Any] = json.loads(json.dumps(spec))
     for view in _views(body):
         mark = view.get("mark")
@@ -26,6 +26,8 @@ def undash(spec: Mapping[str, Any]) -> dict[str, Any]:
             mark.pop("strokeDash", None)
             if mark.get("type") == "rule" and "color" not in view.get("encoding", {}):
                 mark["color"] = "#333"
+        for channel in view.get("encoding", {}).values():
+            _thin_log_axis(channel)
         scale = (view.get("encoding", {}).get("color") or {}).get("scale") or {}
         if isinstance(scale.get("range"), list) and len(scale["range"]) <= len(PALETTE):
             scale["range"] = list(PALETTE[: len(scale["range"])])
@@ -49,8 +51,16 @@ def grade_marks(spec: Mapping[str, Any]) -> dict[str, Any]:
     return body
 
 
+def _thin_log_axis(channel: Any) -> None:
+    """Ticks at powers of ten alone, where a log axis spans several."""
+    scale = channel.get("scale") if isinstance(channel, dict) else None
+    if isinstance(scale, dict) and scale.get("type") == "log" and channel.get("axis", {}) is not None:
+        channel["axis"] = {"tickCount": 3, **channel.get("axis", {})}
+
+
 def _by_grade(kind: str, values: list[Any]) -> dict[str, Any]:
-    scale = {"domain": list(GRADES), "range": values}
+    # Said outright: for an opacity, an ordinal field would get a point scale, which knows two ends only.
+    scale = {"type": "ordinal", "domain": list(GRADES), "range": values}
     return {"field": "provenance", "type": kind, "scale": scale, "legend": None}
 
 

@@ -67,6 +67,7 @@ def serving_section(plan_object: Mapping[str, Any] | None, serving: ServingInput
         prose=(_prose(facts, serving),),
         charts=(*_run_charts(facts, serving), *_capacity_charts(facts)),
         tables=(table,),
+        notes=_notes(serving),
     )
 
 
@@ -138,8 +139,25 @@ def _prose(facts: Facts, serving: ServingInputs) -> str:
     return (
         f"{drawn} of {format_rate(facts.samples_per_query)} samples on average were simulated per policy, all policies "
         "on the same ones. A static policy sends every query down one path; the others choose per query. "
-        "Everything here is simulated, so nothing here is marked as measured."
+        f"Everything here is simulated, so nothing here is marked as measured.{_bound(serving)}"
     )
+
+
+def _bound(serving: ServingInputs) -> str:
+    bound = (serving.capacity or {}).get("upper_bound_qps")
+    return "" if bound is None else f" No policy whatever could serve more than {format_rate(bound)} queries/s here."
+
+
+def _notes(serving: ServingInputs) -> tuple[str, ...]:
+    """What the runs and the capacity search remark, each remark once, with the policies that it is about."""
+    remarks: dict[str, list[str]] = {}
+    for row in serving.simulations:
+        for note in row.get("notes", ()):
+            remarks.setdefault(note, []).append(row["policy"])
+    for row in (serving.capacity or {}).get("policies", ()):
+        if row.get("note"):
+            remarks.setdefault(row["note"], []).append(row["policy"])
+    return tuple(f"{', '.join(policies)}: {note}" for note, policies in remarks.items())
 
 
 def _run_charts(facts: Facts, serving: ServingInputs) -> tuple[Chart, ...]:
@@ -178,6 +196,7 @@ def _capacity_charts(facts: Facts) -> tuple[Chart, ...]:
             summary="Per policy, the most queries per second that hold the SLA, with intervals; the line is the load.",
             spec=capacity_spec(whole, facts.qps),
             rows=whole,
+            note="The vertical line is the load asked for.",
         ),
     )
 

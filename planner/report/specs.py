@@ -109,7 +109,9 @@ def provenance_key_spec() -> dict[str, Any]:
 
 def _fill() -> alt.FillOpacity:
     """Measured marks are full, predicted ones pale, estimated ones hollow."""
-    return alt.FillOpacity("provenance:O", scale=alt.Scale(domain=list(GRADES), range=list(FILLS)), legend=None)
+    return alt.FillOpacity(
+        "provenance:O", scale=alt.Scale(type="ordinal", domain=list(GRADES), range=list(FILLS)), legend=None
+    )
 
 
 def _dash() -> alt.StrokeDash:

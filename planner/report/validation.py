@@ -6,6 +6,7 @@ from typing import Any
 from planner.report.blocks import Chart, Column, Row, Rows, Section, Table
 from planner.report.cells import format_percent
 from planner.report.inputs import ValidationInputs
+from planner.report.restyle import grade_marks
 from planner.report.specs import scatter_spec
 
 __all__ = ["error_rows", "validation_section"]
@@ -47,6 +48,7 @@ def validation_section(validation: ValidationInputs | None) -> Section:
         prose=_prose(validation.summary),
         charts=charts,
         tables=(table,),
+        notes=tuple(validation.summary.get("notes", ())),
     )
 
 
@@ -82,10 +84,11 @@ def _prose(summary: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _scatter(points: Rows) -> Chart:
+    rows = tuple({**point, "provenance": "predicted"} for point in points)
     return Chart(
         name="predicted_against_measured",
         title="Latency of held-out components",
         summary=f"{len(points)} components, predicted over measured latency, with the identity line and a ±10 % band.",
-        spec=scatter_spec(points),
-        rows=points,
+        spec=grade_marks(scatter_spec(rows)),
+        rows=rows,
     )
