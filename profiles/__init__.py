@@ -14,7 +14,7 @@ from profiles.errors import (
     UnknownNameError,
 )
 from profiles.fingerprint import current_fingerprint
-from profiles.hardware import LOCAL_CPU, Hardware, catalogue, get_hardware
+from profiles.hardware import Hardware, catalogue, get_hardware
 from profiles.lazy import lazy_attributes
 from profiles.model_profile import ModelProfile
 from profiles.parts import TornLineWarning
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from profiles.walk import ProfileOptions, profile_model
 
 __all__ = [
-    "LOCAL_CPU",
     "BuiltComponent",
     "Component",
     "ComponentProfile",

@@ -1,7 +1,7 @@
 """Profiles as a Polars frame and as a Parquet file; the only module of the store that needs Polars."""
 
+import io
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -9,7 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from profiles.errors import CorruptFileError, InputError, StorageError
+from profiles.atomic import replace_file
+from profiles.errors import CorruptFileError, InputError
 from profiles.records import LATENCY_FIELDS, SCHEMA, ComponentProfile, Fingerprint, Latency
 
 __all__ = ["FRAME_SCHEMA", "profile_frame", "read_profiles", "write_profiles"]
@@ -44,20 +45,11 @@ def profile_frame(profiles: Sequence[ComponentProfile]) -> pl.DataFrame:
 
 
 def write_profiles(path: Path, profiles: Sequence[ComponentProfile]) -> None:
-    """Replace the file atomically: temporary file, fsync, rename.
-
-    Raises:
-        StorageError: it cannot be written; a file that was there before stays as it was.
-    """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        profile_frame(profiles).write_parquet(temporary, metadata={"schema": SCHEMA})
-        _sync(temporary)
-        temporary.replace(path)
-        _sync(path.parent)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise StorageError(error.errno, f"cannot write: {error.strerror}", str(path)) from error
+    """Replace the file as a whole; a `StorageError` leaves the old one."""
+    # Polars' own errors about a full disk are no OSError, so the bytes are written here.
+    body = io.BytesIO()
+    profile_frame(profiles).write_parquet(body, metadata={"schema": SCHEMA})
+    replace_file(path, body.getvalue())
 
 
 def read_profiles(path: Path) -> list[ComponentProfile]:
@@ -83,11 +75,3 @@ def _to_columns(profile: ComponentProfile) -> dict[str, Any]:
 def _from_columns(row: Mapping[str, Any]) -> ComponentProfile:
     parsed = dict(row) | {name: json.loads(row[name]) for name in _JSON_COLUMNS}
     return ComponentProfile.from_flat(parsed)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

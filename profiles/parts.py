@@ -4,10 +4,10 @@ import json
 import os
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from profiles.atomic import replace_file
 from profiles.errors import CorruptFileError, StorageError
 
 __all__ = ["TornLineWarning", "append_line", "read_lines", "write_lines"]
@@ -56,23 +56,8 @@ def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def write_lines(path: Path, rows: Sequence[dict[str, Any]]) -> None:
-    """Replace a file of JSON lines as a whole: temporary file, fsync, rename.
-
-    Raises:
-        StorageError: it cannot be written; a file that was there before stays as it was.
-    """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("wb") as file:
-            file.writelines(map(_line, rows))
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except OSError as error:
-        with suppress(OSError):
-            temporary.unlink()
-        raise StorageError(error.errno, f"cannot write: {error.strerror}", str(path)) from error
+    """Replace a file of JSON lines as a whole; a `StorageError` leaves the old one."""
+    replace_file(path, b"".join(map(_line, rows)))
 
 
 def _line(row: dict[str, Any]) -> bytes:

@@ -1,10 +1,10 @@
-"""Small providers that the tests measure."""
+"""A small provider that the tests measure."""
 
 import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 from torch import nn
@@ -26,14 +26,13 @@ def broken(width: int) -> Component:
 
 
 class Raising(nn.Module):
-    def forward(self, x_BF: torch.Tensor) -> torch.Tensor:
+    def forward(self, x_BF: torch.Tensor) -> NoReturn:
         raise RuntimeError(f"no kernel for {tuple(x_BF.shape)}")
 
 
 class Dying(nn.Module):
-    def forward(self, x_BF: torch.Tensor) -> torch.Tensor:
+    def forward(self, _x_BF: torch.Tensor) -> NoReturn:
         os._exit(7)
-        return x_BF
 
 
 class DyingOnce(nn.Module):

@@ -1,0 +1,27 @@
+import subprocess
+import sys
+from types import ModuleType
+
+import pytest
+
+import profiles
+import profiles.charts
+import profiles.executors
+import profiles.providers
+
+HEAVY = ("torch", "ray", "altair", "polars", "faiss", "optuna", "pydantic")
+
+
+@pytest.mark.parametrize("door", [profiles, profiles.charts, profiles.executors, profiles.providers])
+def test_public_names_are_sorted_and_resolve(door: ModuleType) -> None:
+    assert list(door.__all__) == sorted(door.__all__)
+    assert all(getattr(door, name) is not None for name in door.__all__)
+
+
+def test_importing_the_packages_loads_nothing_heavy() -> None:
+    code = (
+        "import sys, profiles, profiles.charts, profiles.executors, profiles.providers\n"
+        f"print([name for name in {HEAVY!r} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

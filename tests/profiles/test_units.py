@@ -1,0 +1,44 @@
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from profiles.errors import InputError
+from profiles.units import BYTES_PER_UNIT, format_bytes, format_count, format_ms, parse_bytes
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("8 MB", 8_000_000), ("1.5 GiB", 1_610_612_736), ("512", 512), (" 2kB ", 2000), ("1e3 B", 1000), (7, 7), (2.5, 2)],
+)
+def test_amounts_of_bytes(text: str, expected: Any) -> None:
+    assert parse_bytes(text) == expected
+
+
+@pytest.mark.parametrize("bad", ["", "MB", "-1 MB", "8 XB", "1..2 MB", -1, math.inf, math.nan, True, "1e999", None, []])
+def test_what_is_no_amount_of_bytes_is_refused(bad: Any) -> None:
+    with pytest.raises(InputError):
+        parse_bytes(bad)
+
+
+@given(st.integers(0, 10**15), st.sampled_from(sorted(BYTES_PER_UNIT)))
+def test_a_whole_number_of_units_is_exact(count: int, unit: str) -> None:
+    assert parse_bytes(f"{count} {unit}") == pytest.approx(count * BYTES_PER_UNIT[unit], rel=1e-15)
+
+
+@given(st.integers(0, 10**15))
+def test_formatting_keeps_three_digits(count: int) -> None:
+    assert parse_bytes(format_bytes(count)) == pytest.approx(count, rel=5e-3)
+
+
+def test_counts_carry_prefix_and_unit() -> None:
+    assert format_count(1_192_919_040, "FLOP") == "1.19 GFLOP"
+    assert format_count(999.9) == "1 k"
+    assert format_count(12) == "12"
+
+
+@pytest.mark.parametrize(("ms", "text"), [(0.87, "870 µs"), (2.414, "2.41 ms"), (1200, "1.2 s"), (0, "0 µs")])
+def test_latencies_read_in_their_best_unit(ms: float, text: str) -> None:
+    assert format_ms(ms) == text
