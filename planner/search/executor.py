@@ -5,6 +5,7 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from planner.search.evaluation import Trained, Trainer
+from profiles.errors import MeasurementError
 from representations.specs import ModelSpec
 
 __all__ = ["InProcessTrials", "TrialExecutor"]
@@ -22,8 +23,12 @@ class TrialExecutor(Protocol):
         """Begin to train `spec` as trial `number`."""
         ...
 
-    def wait(self) -> tuple[int, Trained]:
-        """The next trial to end, in any order; called only while one is in training. A trainer's error is raised."""
+    def wait(self) -> tuple[int, Trained | MeasurementError]:
+        """The next trial to end, in any order; called only while one is in training.
+
+        The trainer's `MeasurementError` says that this candidate cannot be trained and is handed on; any other error
+        is raised and ends the search.
+        """
         ...
 
     def __enter__(self) -> Self: ...
@@ -46,10 +51,13 @@ class InProcessTrials:
         """Remember the candidate; `wait` trains it."""
         self._submitted.append((number, spec, seed))
 
-    def wait(self) -> tuple[int, Trained]:
+    def wait(self) -> tuple[int, Trained | MeasurementError]:
         """Train the candidate that was submitted first."""
         number, spec, seed = self._submitted.popleft()
-        return number, self._train(spec, seed)
+        try:
+            return number, self._train(spec, seed)
+        except MeasurementError as error:
+            return number, error
 
     def __enter__(self) -> Self:
         return self

@@ -9,7 +9,7 @@ import ray
 from ray.exceptions import RayError, RayTaskError
 
 from planner.search.evaluation import Trained, Trainer
-from profiles.errors import MeasurementError
+from profiles.errors import MeasurementError, RecplanError
 from representations.specs import ModelSpec
 
 __all__ = ["RayTrials", "train_candidate"]
@@ -76,21 +76,23 @@ class RayTrials:
         """Start the task."""
         self._running[self._task.remote(self._shared_trainer, spec, seed)] = (number, spec.name)
 
-    def wait(self) -> tuple[int, Trained]:
+    def wait(self) -> tuple[int, Trained | MeasurementError]:
         """The result of the next task to end.
 
         Raises:
             Exception: what the trainer raised.
-            MeasurementError: its worker was lost more often than it may be.
+            RecplanError: its worker was lost more often than it may be.
         """
         ended, _ = ray.wait(list(self._running), num_returns=1)
         number, name = self._running.pop(ended[0])
         try:
             trained: Trained = ray.get(ended[0])
         except RayTaskError as error:
+            if isinstance(error.cause, MeasurementError):
+                return number, error.cause
             # Ray's own message is the worker's whole traceback; that stays behind the error as its cause.
             raise error.cause from error
         except RayError as error:
             reason = str(error).splitlines()[0]
-            raise MeasurementError(f"trial {number} ({name}): its worker was lost too often: {reason}") from error
+            raise RecplanError(f"trial {number} ({name}): its worker was lost too often: {reason}") from error
         return number, trained

@@ -21,7 +21,7 @@ from planner.search.records import SearchResult, TrialRecord, TrialState
 from planner.search.screening import screen
 from planner.search.storage import open_study
 from planner.search.task import SearchTask
-from profiles.errors import InputError
+from profiles.errors import InputError, MeasurementError
 
 __all__ = ["run_search"]
 
@@ -133,7 +133,9 @@ class _Run:
             self._progress(SearchProgress.of(self._journal.result, self._wanted, record))
 
 
-def _trained_record(asked: _Asked, trained: Trained) -> TrialRecord:
+def _trained_record(asked: _Asked, trained: Trained | MeasurementError) -> TrialRecord:
+    if isinstance(trained, MeasurementError):
+        return _record(asked, state="failed", reason=str(trained))
     metrics = {name: float(getattr(trained, name)) for name in METRICS}
     bad = [f"{name} is {value}" for name, value in metrics.items() if not math.isfinite(value)]
     if bad:

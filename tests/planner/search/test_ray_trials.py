@@ -11,7 +11,7 @@ import ray
 from planner.search import RayTrials, Trained, run_search
 from planner.search.candidate import candidate_key
 from planner.search.ray_trials import train_candidate
-from profiles.errors import InputError, MeasurementError
+from profiles.errors import InputError, MeasurementError, RecplanError
 from representations.specs import ModelSpec
 from tests.planner.search.closed_form import make_task, predict, train
 
@@ -52,6 +52,11 @@ def sleeps(spec: ModelSpec, seed: int) -> Trained:
     return train(spec, seed)
 
 
+def diverges(spec: ModelSpec, seed: int) -> Trained:
+    del seed
+    raise MeasurementError(f"{spec.name}: loss is nan")
+
+
 def refuses(spec: ModelSpec, seed: int) -> Trained:
     del seed
     raise InputError(f"{spec.name}: cannot be trained")
@@ -79,13 +84,21 @@ def test_a_trial_whose_worker_is_lost_is_started_again(tmp_path: Path) -> None:
 
 def test_a_trial_whose_worker_is_always_lost_is_named(tmp_path: Path) -> None:
     executor = partial(RayTrials, retries=0)
-    with pytest.raises(MeasurementError, match=r"trial 0 \(table-d2\): its worker was lost"):
+    with pytest.raises(RecplanError, match=r"trial 0 \(table-d2\): its worker was lost"):
         run_search(make_task(), predict, always_dies, directory=tmp_path, trials=1, executor=executor)
 
 
 def test_an_error_of_the_trainer_surfaces_as_itself(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"^table-d2: cannot be trained"):
         run_search(make_task(), predict, refuses, directory=tmp_path, trials=1, executor=RayTrials)
+
+
+def test_a_trial_that_cannot_be_trained_fails_and_the_search_goes_on(tmp_path: Path) -> None:
+    result = run_search(make_task(), predict, diverges, directory=tmp_path, trials=2, executor=RayTrials)
+    assert sorted(trial.reason for trial in result.trials) == [
+        "dhe-d4-k8-w16x1: loss is nan",
+        "table-d2: loss is nan",
+    ]
 
 
 def test_a_joined_cluster_stays_and_has_as_many_slots_as_room() -> None:

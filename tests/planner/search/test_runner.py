@@ -11,7 +11,7 @@ from planner.search.proposals import SamplerName
 from planner.search.space import enumerate_choices
 from planner.search.storage import open_study
 from planner.study import SearchSection, SpaceSection
-from profiles.errors import InfeasibleError, InputError, StorageError
+from profiles.errors import InfeasibleError, InputError, MeasurementError, StorageError
 from representations.specs import ModelSpec
 from tests.planner.search.closed_form import SMALL_SPACE, LoggedTrainer, make_task, predict, train
 
@@ -57,6 +57,17 @@ def test_infeasible_trials_are_recorded_with_their_reason_and_never_trained(
     told = [trial for trial in open_study(tmp_path, SECTION.objectives).trials if trial.state == TrialState.PRUNED]
     assert [trial.number for trial in told] == [trial.number for trial in infeasible]
     assert all(trial.constraints["parameter_bytes"] > 0 and trial.user_attrs["feasible"] is False for trial in told)
+
+
+def test_a_trial_that_cannot_be_trained_fails_with_the_trainers_reason(tmp_path: Path) -> None:
+    def diverging(spec: ModelSpec, seed: int) -> Trained:
+        if spec.representation == "dhe":
+            raise MeasurementError(f"{spec.name}: the loss is no longer finite")
+        return train(spec, seed)
+
+    result = run_search(make_task(), predict, diverging, directory=tmp_path, trials=3)
+    assert [trial.state for trial in result.trials] == ["complete", "failed", "complete"]
+    assert result.trials[1].reason == "dhe-d4-k8-w16x1: the loss is no longer finite"
 
 
 @pytest.mark.parametrize("section", [SECTION, CONSTRAINED])
