@@ -142,7 +142,9 @@ class _Subject:
 
 def _build(component: Component, provider: ComponentProvider, local: LocalDevice, options: SweepOptions) -> _Subject:
     work = provider.work(component)
-    built = provider.build(component, options.seed)
+    # A provider may seed the global generator; the sweep's caller must not notice.
+    with torch.random.fork_rng(devices=[]):
+        built = provider.build(component, options.seed)
     return _Subject(
         component=component,
         module=built.module.eval().to(local.torch_device),

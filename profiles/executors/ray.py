@@ -88,12 +88,9 @@ class RayExecutor:
         self._connect()
         key = (device, threads)
         if key not in self._workers:
-            # A runtime environment of its own keeps Ray from handing out a used process with another thread count.
-            actor = ray.remote(
-                num_cpus=1 if device == LOCAL_CPU else 0,
-                num_gpus=0 if device == LOCAL_CPU else 1,
-                runtime_env={"env_vars": {"OMP_NUM_THREADS": str(threads)}},
-            )(MeasuringWorker)
+            # The worker sets torch's thread count itself: Ray may hand out a used process, where OMP_NUM_THREADS is late.
+            gpus = 0 if device == LOCAL_CPU else 1
+            actor = ray.remote(num_cpus=1 - gpus, num_gpus=gpus)(MeasuringWorker)
             # Ray shows an actor only the GPU it was given, which torch then counts from 0.
             seen_as = "cuda:0" if device.startswith("cuda") else device
             self._workers[key] = actor.remote(seen_as, threads)

@@ -49,7 +49,7 @@ class DyingOnce(nn.Module):
 
 class Slow(nn.Module):
     def forward(self, x_BF: torch.Tensor) -> torch.Tensor:
-        time.sleep(0.01)
+        time.sleep(0.003)
         return x_BF
 
 
@@ -79,8 +79,10 @@ class LinearProvider:
         return others[kind]()
 
     def work(self, component: Component) -> Work:
-        width = int(dict(component.shape).get("in_features", 0))
+        if component.kind == "no-such-kind":
+            raise InputError("component kind: unknown 'no-such-kind'")
+        width = int(dict(component.shape).get("in_features", 3))
         flops = 2 * component.batch * width * width
-        parameter_bytes = 4 * width * (width + 1)
+        parameter_bytes = 4 * width * (width + 1) if component.kind == "linear" else 0
         moved = parameter_bytes + 8 * component.batch * width
         return Work(flops=flops, bytes_moved=moved, parameter_bytes=parameter_bytes)

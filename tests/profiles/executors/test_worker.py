@@ -1,0 +1,23 @@
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+from profiles.executors.worker import MeasuringWorker
+from tests.profiles.small_provider import QUICK, LinearProvider, broken, linear
+
+
+@pytest.fixture
+def worker() -> Iterator[MeasuringWorker]:
+    before = torch.get_num_threads()
+    yield MeasuringWorker("local-cpu", 1)
+    torch.set_num_threads(before)
+
+
+def test_it_reports_the_thread_count_that_torch_has(worker: MeasuringWorker) -> None:
+    assert worker.fingerprint().threads == torch.get_num_threads() == 1
+
+
+def test_it_returns_the_rows_of_a_group(worker: MeasuringWorker) -> None:
+    rows = worker.measure([linear(2), broken(1)], LinearProvider(), QUICK)
+    assert sorted(row.provenance for row in rows) == ["measured", "skipped"]

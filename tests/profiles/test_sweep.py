@@ -1,0 +1,176 @@
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from profiles.component import Component, make_component
+from profiles.errors import InputError
+from profiles.executors import InProcessExecutor
+from profiles.providers import ComponentProvider
+from profiles.records import ComponentProfile
+from profiles.store import ProfileStore
+from profiles.sweep import SweepOptions, SweepProgress, plan_groups, sweep
+from tests.profiles.small_provider import QUICK, LinearProvider, broken, linear
+
+SLOW = [make_component("slow", batch) for batch in range(1, 13)]
+WIDTHS = (2, 3, 4, 5, 6)
+SCRIPT = """
+import sys
+from pathlib import Path
+from profiles.store import ProfileStore
+from profiles.sweep import sweep
+from tests.profiles.small_provider import QUICK, LinearProvider
+from tests.profiles.test_sweep import SLOW
+sweep(SLOW, LinearProvider(), ProfileStore(Path(sys.argv[1])), options=QUICK)
+"""
+
+
+def run(folder: Path, components: Sequence[Component], options: SweepOptions = QUICK) -> tuple[int, int, int]:
+    result = sweep(components, LinearProvider(), ProfileStore(folder), options=options)
+    return result.measured, result.reused, len(result.skipped)
+
+
+def test_every_component_gets_a_measured_row(tmp_path: Path) -> None:
+    assert run(tmp_path, [linear(width) for width in WIDTHS]) == (5, 0, 0)
+    for row in ProfileStore(tmp_path).load():
+        assert (row.provenance, row.class_name, row.fingerprint.threads) == ("measured", "Linear", 1)
+        assert row.warm is not None
+        assert row.warm.visits == 3
+        assert row.cold is None
+        assert row.mfu is None
+        assert row.flops == 2 * 2 * row_width(row) ** 2
+
+
+def row_width(row: ComponentProfile) -> int:
+    return next(width for width in WIDTHS if f'"in_features":{width}' in row.spec)
+
+
+def test_known_components_are_not_measured_again(tmp_path: Path) -> None:
+    run(tmp_path, [linear(2), linear(3)])
+    assert run(tmp_path, [linear(2), linear(3), linear(4)]) == (1, 2, 0)
+    assert run(tmp_path, [linear(2)], replace(QUICK, threads=2)) == (1, 0, 0)
+
+
+def test_the_caller_s_random_generator_is_left_alone(tmp_path: Path) -> None:
+    before = torch.random.get_rng_state()
+    run(tmp_path, [linear(2)])
+    assert torch.equal(before, torch.random.get_rng_state())
+
+
+def test_equal_components_are_measured_once(tmp_path: Path) -> None:
+    assert run(tmp_path, [linear(2), linear(2)]) == (1, 0, 0)
+
+
+def test_a_component_that_raises_is_skipped_with_the_reason(tmp_path: Path) -> None:
+    components = [linear(2), broken(3), make_component("no-such-kind", 1), linear(3)]
+    result = sweep(components, LinearProvider(), ProfileStore(tmp_path), options=QUICK)
+    reasons = sorted(reason for _, reason in result.skipped)
+    assert result.measured == 2
+    assert reasons == [
+        "InputError: component kind: unknown 'no-such-kind'",
+        "RuntimeError: no kernel for (1, 3)",
+    ]
+    assert run(tmp_path, components) == (0, 2, 2)
+
+
+def test_skipped_components_are_retried_when_asked(tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    first = sweep([broken(3)], LinearProvider(), ProfileStore(folder), options=QUICK)
+    again = sweep([broken(3)], LinearProvider(), ProfileStore(folder), options=replace(QUICK, retry_skipped=True))
+    assert first.skipped == again.skipped
+    assert len(list(folder.glob("part-*"))) == 2
+
+
+def test_cold_latency_is_measured_beside_or_without_the_warm_one(tmp_path: Path) -> None:
+    run(tmp_path, [linear(2)], replace(QUICK, cold=True))
+    run(tmp_path, [linear(3)], replace(QUICK, cold=True, warm=False))
+    both, cold = ProfileStore(tmp_path).load()
+    assert both.warm
+    assert both.cold
+    assert cold.cold
+    assert cold.warm is None
+
+
+def test_the_thread_count_is_put_back(tmp_path: Path) -> None:
+    before = torch.get_num_threads()
+    run(tmp_path, [linear(2)], replace(QUICK, threads=before + 1))
+    assert torch.get_num_threads() == before
+    assert ProfileStore(tmp_path).load()[0].fingerprint.threads == before + 1
+
+
+def test_progress_counts_up_to_the_end(tmp_path: Path) -> None:
+    seen: list[SweepProgress] = []
+    components = [linear(2), linear(3), broken(1)]
+    sweep(components, LinearProvider(), ProfileStore(tmp_path), options=QUICK, progress=seen.append)
+    assert [(update.done, update.total) for update in seen] == [(1, 3), (2, 3), (3, 3)]
+    assert seen[-1].skipped == 1
+    assert seen[-1].remaining_s == 0
+
+
+def test_groups_repeat_whatever_the_order_of_the_components() -> None:
+    named = {f"{width:02}": linear(width) for width in range(1, 40)}
+    backwards = dict(reversed(named.items()))
+    groups = plan_groups(named, LinearProvider(), SweepOptions())
+    assert groups == plan_groups(backwards, LinearProvider(), SweepOptions())
+    assert groups != plan_groups(named, LinearProvider(), SweepOptions(seed=1))
+    assert [len(group) for group in groups] == [16, 16, 7]
+
+
+def test_groups_end_where_their_parameters_get_too_large() -> None:
+    named = {str(width): linear(width) for width in (10, 11, 12)}
+    options = SweepOptions(group_bytes=LinearProvider().work(linear(12)).parameter_bytes)
+    assert [len(group) for group in plan_groups(named, LinearProvider(), options)] == [1, 1, 1]
+
+
+def test_rows_that_come_twice_or_unasked_are_written_once(tmp_path: Path) -> None:
+    class Stutterer(InProcessExecutor):
+        def measure(
+            self,
+            groups: Sequence[tuple[Component, ...]],
+            provider: ComponentProvider,
+            device: str,
+            options: SweepOptions,
+        ) -> Iterator[ComponentProfile]:
+            for row in super().measure(groups, provider, device, options):
+                yield from (row, row, replace(row, content_hash="unasked"))
+
+    store = ProfileStore(tmp_path)
+    result = sweep([linear(2)], LinearProvider(), store, executor=Stutterer(), options=QUICK)
+    assert result.measured == 1
+    assert len(next(tmp_path.glob("part-*")).read_text().splitlines()) == 1
+
+
+def test_a_killed_sweep_resumes_where_it_was(tmp_path: Path) -> None:
+    process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(tmp_path)])
+    while len(ProfileStore(tmp_path).known()) < 5:
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.kill()
+    process.wait()
+    finished = {row.content_hash: row for row in ProfileStore(tmp_path).load()}
+    assert run(tmp_path, SLOW) == (12 - len(finished), len(finished), 0)
+    rows = {row.content_hash: row for row in ProfileStore(tmp_path).load()}
+    lines = [line for part in tmp_path.glob("part-*") for line in part.read_text().splitlines()]
+    assert len(rows) == len(lines) == 12
+    assert {name: rows[name] for name in finished} == finished
+
+
+def test_the_estimate_grows_with_visits_and_modes() -> None:
+    options = SweepOptions(seconds_per_visit=0.1, visits=4, cold=True)
+    assert options.estimate_seconds(10) == pytest.approx(8.0)
+
+
+@pytest.mark.parametrize("bad", [{"threads": 0}, {"group_size": 0}, {"warm": False}, {"visits": 1}])
+def test_bad_options_are_refused(bad: dict[str, int]) -> None:
+    with pytest.raises(InputError, match="but got"):
+        replace(QUICK, **bad)  # type: ignore[arg-type]  # one of the cases is a bool
+
+
+def test_a_device_that_is_not_here_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="not on this machine"):
+        sweep([linear(2)], LinearProvider(), ProfileStore(tmp_path), device="tpuv3-chip", options=QUICK)
