@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import optuna
 from optuna.storages import JournalStorage
@@ -26,12 +27,12 @@ def open_study(directory: Path, objectives: Sequence[str]) -> optuna.Study:
 
     Raises:
         CorruptFileError: the journal holds something else than a journal.
-        StorageError: the folder is not writable.
+        StorageError: the folder is not writable, here or at a later write.
     """
     path = directory / JOURNAL
     try:
         repair_journal(path)
-        storage = JournalStorage(JournalFileBackend(str(path), lock_obj=KernelLock(str(path))))
+        storage = JournalStorage(_WholeLines(path))
     except OSError as error:
         raise StorageError(f"{path}: cannot be opened: {error.strerror}") from error
     except (KeyError, TypeError) as error:
@@ -63,6 +64,23 @@ def repair_journal(path: Path) -> int:
         return len(body) - whole
     finally:
         lock.release()
+
+
+class _WholeLines(JournalFileBackend):
+    """A journal whose last line stays whole when the disk is full; for a single writer."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(str(path), lock_obj=KernelLock(str(path)))
+        self._path = path
+
+    def append_logs(self, logs: list[dict[str, Any]]) -> None:
+        """Append all of `logs`, or nothing."""
+        before = self._path.stat().st_size
+        try:
+            super().append_logs(logs)
+        except OSError as error:
+            os.truncate(self._path, before)
+            raise StorageError(f"{self._path}: cannot be written: {error.strerror}") from error
 
 
 def _check_lines(path: Path, body: bytes) -> None:

@@ -1,6 +1,9 @@
 import fcntl
 import json
 import os
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,17 @@ from planner.search.storage import JOURNAL, open_study, repair_journal
 from profiles.errors import CorruptFileError, StorageError
 
 OBJECTIVES = ("auc", "latency_ms")
+
+
+@contextmanager
+def file_size_limit(most: int) -> Iterator[None]:
+    """Writes beyond `most` bytes of a file fail, as they do on a full disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def finish_one(directory: Path) -> None:
@@ -34,6 +48,15 @@ def test_a_torn_last_line_is_cut_off_and_the_study_goes_on(tmp_path: Path, cut: 
     assert states[0] == states[-1] == TrialState.COMPLETE
     for line in (tmp_path / JOURNAL).read_text().splitlines():
         json.loads(line)
+
+
+def test_a_full_disk_is_told_and_leaves_the_journal_whole(tmp_path: Path) -> None:
+    study = open_study(tmp_path, OBJECTIVES)
+    whole = (tmp_path / JOURNAL).read_bytes()
+    with file_size_limit(len(whole) + 20), pytest.raises(StorageError, match=r"journal\.log: cannot be written"):
+        study.ask()
+    assert (tmp_path / JOURNAL).read_bytes() == whole
+    finish_one(tmp_path)
 
 
 def test_repairing_a_whole_or_missing_journal_does_nothing(tmp_path: Path) -> None:
