@@ -122,16 +122,17 @@ def _first_tier(
 ) -> int:
     """The earliest path of the first tier that has one which passes; from the last, so that no branch mispredicts."""
     path_E, device_E, tier_E, limit_ms_E, rate_per_ms_E = rule_E
-    best, best_ms, best_tier = path_E[-1], np.inf, -1
+    best, best_ms, tier = path_E[-1], np.inf, -1
     for entry in range(path_E.size - 1, -1, -1):
+        best_ms = best_ms if tier_E[entry] == tier else np.inf
+        tier = tier_E[entry]
         service_ms = service_ms_P[path_E[entry]]
         wait_ms = next_ms_D[device_E[entry]] - now_ms
         latency_ms = service_ms + (max(0.0, wait_ms))
         passes = (latency_ms <= limit_ms_E[entry]) & (size >= rate_per_ms_E[entry] * service_ms)
-        better = passes & ((tier_E[entry] != best_tier) | (latency_ms <= best_ms))
+        better = passes & (latency_ms <= best_ms)
         best = path_E[entry] if better else best
         best_ms = latency_ms if better else best_ms
-        best_tier = tier_E[entry] if better else best_tier
     return int(best)
 
 
@@ -167,10 +168,13 @@ def serve_chunk(chunk: Chunk, count: int, gap_ms: float, rule: Rule, paths: Path
         device = device_P[path]
         service_ms = service_ms_SP[size, path] * factor_KN[spread_P[path], query]
         start_ms = max(now_ms, next_ms_D[device])
-        free_ms_DC[device, next_server_D[device]] = start_ms + service_ms
         busy_ms_D[device] += service_ms
-        next_server_D[device] = _soonest(free_ms_DC[device], servers_D[device])
-        next_ms_D[device] = free_ms_DC[device, next_server_D[device]]
+        if servers_D[device] == 1:
+            next_ms_D[device] = start_ms + service_ms
+        else:
+            free_ms_DC[device, next_server_D[device]] = start_ms + service_ms
+            next_server_D[device] = _soonest(free_ms_DC[device], servers_D[device])
+            next_ms_D[device] = free_ms_DC[device, next_server_D[device]]
         arrival_ms_N[query] = now_ms
         start_ms_N[query] = start_ms
         service_ms_N[query] = service_ms

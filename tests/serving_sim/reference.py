@@ -54,14 +54,15 @@ def serve(plan: Plan, gaps: Sequence[float], sizes: Sequence[int], factors: Sequ
 
 def _run_queue(queries: list[Served], device: Device) -> None:
     """First come first served by events: a server that frees takes the oldest query that waits."""
-    idle, busy, waiting = device.servers, list[float](), list(queries)
-    while waiting:
-        arrived_at_idle = waiting[0].arrival_ms
-        while busy and (idle == 0 or busy[0] <= arrived_at_idle):
-            arrived_at_idle = max(arrived_at_idle, heapq.heappop(busy))
+    idle, busy = device.servers, list[float]()
+    for query in queries:
+        while busy and busy[0] <= query.arrival_ms:
+            heapq.heappop(busy)
             idle += 1
-        query = waiting.pop(0)
-        query.start_ms = arrived_at_idle
+        query.start_ms = query.arrival_ms
+        if idle == 0:
+            query.start_ms = heapq.heappop(busy)
+            idle += 1
         idle -= 1
         heapq.heappush(busy, query.start_ms + query.service_ms)
 

@@ -21,14 +21,14 @@ def rows_of(plan: Plan, count: int = 200) -> FluidRows:
 
 
 @given(plan=plans(), policy=st.sampled_from(POLICIES))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_no_policy_beats_the_bound(plan: Plan, policy: PolicyChoice) -> None:
     share = simulate(plan, policy=policy).fluid_bound_share
     assert share is None or 0 <= share <= 1 + 1e-9
 
 
 @given(plan=plans())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_the_dual_meets_the_linear_program(plan: Plan) -> None:
     from scipy.optimize import linprog
 
@@ -52,7 +52,7 @@ def test_the_dual_meets_the_linear_program(plan: Plan) -> None:
 
 
 @given(plan=plans())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_the_highest_rate_meets_the_linear_program(plan: Plan) -> None:
     from scipy.optimize import linprog
 

@@ -1,4 +1,4 @@
-"""A fixed plan and seed give the stored trace, choice by choice; `python -m tests.serving_sim.test_golden` stores it anew."""
+"""A fixed plan and seed give the stored trace; `python -m tests.serving_sim.test_golden` stores it anew."""
 
 import json
 from pathlib import Path

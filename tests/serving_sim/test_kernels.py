@@ -24,7 +24,7 @@ def drawn(plan: Plan) -> tuple[Run, Chunk]:
 
 
 @given(plan=plans())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_every_query_is_served_as_the_obvious_simulator_serves_it(plan: Plan) -> None:
     run, chunk = drawn(plan)
     run.serve(chunk, plan.workload.queries)

@@ -23,7 +23,7 @@ from tests.serving_sim.reference import plans
 
 
 @given(plan=plans())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_a_plan_survives_its_json_form(plan: Plan) -> None:
     assert plan_from_object(json.loads(json.dumps(plan.to_object()))) == plan
 
