@@ -37,4 +37,4 @@ class RowWiseAdagrad(Optimizer):
             state["square"] = torch.zeros(len(table), device=table.device)
         square = state["square"].index_add_(0, rows, values.square().mean(dim=1))
         scale = (square[rows] + epsilon).rsqrt_().mul_(-learning_rate)
-        table.index_add_(0, rows, values.mul_(scale[:, None]))
+        table.index_add_(0, rows, values * scale[:, None])

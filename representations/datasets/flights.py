@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profiles.errors import CorruptFileError, InputError
-from representations.datasets.columns import check_row_limit, encode_values, selected
+from representations.datasets.columns import check_row_limit, selected
 from representations.datasets.dataset import Dataset
 from representations.specs import Feature
 
@@ -68,8 +68,10 @@ def _dataset(frame: "DataFrame", source: str, names: tuple[str, ...]) -> Dataset
 def _encode(frame: "DataFrame", name: str) -> tuple[NDArray[np.int64], int]:
     import polars as pl
 
-    ranks = frame[name].cast(pl.String).rank("dense").cast(pl.Int64).fill_null(-1)
-    return encode_values(ranks.to_numpy())
+    column = frame.select(name)
+    vocabulary = column.drop_nulls().unique(maintain_order=True).with_row_index("id", offset=1)
+    ids = column.join(vocabulary, on=name, how="left", maintain_order="left")["id"].fill_null(0)
+    return ids.cast(pl.Int64).to_numpy(), len(vocabulary) + 1
 
 
 def _numbers(frame: "DataFrame", name: str, source: str) -> NDArray[np.float64]:
