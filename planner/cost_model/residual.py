@@ -1,7 +1,7 @@
 """The learned part: log(measured / roofline) over the features, by boosted trees averaged with a Gaussian process.
 
-Trees find the steps (cache sizes, kernel switches), the process is smooth between few points; their errors differ, so
-that the mean of both beats each. Array suffixes: N rows, F features.
+Trees find the steps (cache sizes, kernel switches) over all features; the process, over the dimensions alone, is smooth
+between few points. Their errors differ, so that the mean of both beats each. Array suffixes: N rows, F features.
 """
 
 import warnings
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from planner.cost_model.estimates import Floats
 
@@ -18,17 +19,18 @@ __all__ = ["Residual", "fit_residual"]
 # A measurement 7 times off the roof tells of an outlier, not of a kernel.
 _LARGEST_LOG_RATIO = 2.0
 # Length scales are found on at most so many rows; they need no more, and cost their cube.
-_ROWS_FOR_LENGTHS = 80
-_STEPS_FOR_LENGTHS = 15
+_ROWS_FOR_LENGTHS = 96
+_STEPS_FOR_LENGTHS = 20
 _LARGEST_PROCESS = 1500
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Residual:
-    """Two regressors over the same standardised features."""
+    """Two regressors over standardised features; `smooth_F` marks those that the process sees."""
 
     center_F: Floats
     scale_F: Floats
+    smooth_F: NDArray[np.bool_]
     trees: Any
     process: Any
 
@@ -37,23 +39,30 @@ class Residual:
         if not len(features_NF):
             return np.zeros(0)
         standard = (features_NF - self.center_F) / self.scale_F
-        mean: Floats = (self.trees.predict(standard) + self.process.predict(standard)) / 2
+        mean: Floats = (self.trees.predict(standard) + self.process.predict(standard[:, self.smooth_F])) / 2
         return mean
 
 
-def fit_residual(features_NF: Floats, log_ratio_N: Floats, *, seed: int) -> Residual:
-    """Fit both regressors; equal rows in equal order and equal seeds give equal models."""
+def fit_residual(features_NF: Floats, log_ratio_N: Floats, *, dimensions: int, seed: int) -> Residual:
+    """Fit both regressors; the first `dimensions` features are batch and shape.
+
+    Equal rows in equal order and equal seeds give equal models.
+    """
     from sklearn.ensemble import GradientBoostingRegressor
 
     target = np.clip(log_ratio_N, -_LARGEST_LOG_RATIO, _LARGEST_LOG_RATIO)
     center, scale = features_NF.mean(axis=0), features_NF.std(axis=0)
+    smooth = (scale > 1e-9) & (np.arange(len(scale)) < dimensions)
+    # A process needs a feature, be it a constant one.
+    smooth[0] = True
     scale = np.where(scale > 1e-9, scale, 1.0)
     standard = (features_NF - center) / scale
     trees = GradientBoostingRegressor(
         n_estimators=120, learning_rate=0.08, max_depth=4, min_samples_leaf=2, subsample=0.7, random_state=seed
     )
     trees.fit(standard, target)
-    return Residual(center_F=center, scale_F=scale, trees=trees, process=_fit_process(standard, target))
+    process = _fit_process(standard[:, smooth], target)
+    return Residual(center_F=center, scale_F=scale, smooth_F=smooth, trees=trees, process=process)
 
 
 def _fit_process(standard: Floats, target: Floats) -> Any:
@@ -61,8 +70,7 @@ def _fit_process(standard: Floats, target: Floats) -> Any:
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
-    varying = standard.std(axis=0) > 0
-    lengths = RBF(np.where(varying, 2.0, 1e3), (0.1, 1e4))
+    lengths = RBF(np.full(standard.shape[1], 2.0), (0.1, 1e4))
     kernel = ConstantKernel(0.1, (1e-4, 1e2)) * lengths + WhiteKernel(1e-2, (1e-5, 1e1))
     few = _spread_out(len(target), _ROWS_FOR_LENGTHS)
     search = GaussianProcessRegressor(kernel, normalize_y=True, optimizer=_few_steps)

@@ -2,8 +2,9 @@
 
     t = overhead + rows * c_row + flops / rate + bytes / bandwidth + bytes * log(1 + parameters / 1 MiB) * c_miss
 
-The last term is the bandwidth that falls as tables and weights outgrow the caches. All constants are nonnegative, and
-no rate may exceed the device's limits, so that the sum is positive and grows with the batch.
+The last term is the bandwidth that falls as tables and weights outgrow the caches. All constants are bounded: no rate
+may exceed the device's limits, so that the sum is positive and grows with the batch, and none may be absurdly low, so
+that a constant which the rows hardly determine does no harm beyond them.
 """
 
 from collections.abc import Mapping
@@ -21,6 +22,10 @@ __all__ = ["PhysicalLimits", "Roofline", "fit_roofline"]
 _TERMS = ("overhead", "row", "flop", "byte", "missed_byte")
 # A call of a nanosecond is none.
 _LEAST_OVERHEAD_MS = 1e-6
+_SLOWEST_FLOPS_PER_S = 1e8
+_SLOWEST_BYTES_PER_S = 1e8
+# A random read of a cache line of 64 bytes takes about 100 ns, of which each e-fold of memory is a part.
+_SLOWEST_MISSES_PER_S = 2e9
 # Keeps constants that the rows do not determine small; far below any noise of the rows.
 _RIDGE = 1e-3
 _ROUNDS = 10
@@ -56,14 +61,16 @@ class Roofline:
 
 def fit_roofline(drivers: CostDrivers, latency_ms: Floats, limits: PhysicalLimits) -> Roofline:
     """Least squares on the relative error with Huber weights, so that a few wild rows do not bend the roof."""
-    lowest = np.array([_LEAST_OVERHEAD_MS, 0.0, MS_PER_S / limits.flops_per_s, MS_PER_S / limits.bytes_per_s, 0.0])
+    lowest, highest = _bounds(limits)
     relative = _terms(drivers) / latency_ms[:, None]
-    scale = np.maximum(relative.max(axis=0), 1e-300)
+    largest = relative.max(axis=0)
+    scale = np.where(largest > 0, largest, 1.0)
     design, target = relative / scale, 1 - relative @ lowest
+    room = (highest - lowest) * scale
     weights = np.ones(len(latency_ms))
     solution = np.zeros(len(_TERMS))
     for _ in range(_ROUNDS):
-        solution = _nonnegative(design, target, weights)
+        solution = _bounded(design, target, weights, room)
         weights = _huber_weights(design @ solution - target)
     constants = lowest + solution / scale
     return Roofline(ms_per_unit=dict(zip(_TERMS, constants.tolist(), strict=True)))
@@ -76,13 +83,20 @@ def _terms(drivers: CostDrivers) -> Floats:
     )
 
 
-def _nonnegative(design: Floats, target: Floats, weights: Floats) -> Floats:
-    from scipy.optimize import nnls
+def _bounds(limits: PhysicalLimits) -> tuple[Floats, Floats]:
+    """The least and the largest constant of each term, in ms per unit."""
+    lowest = np.array([_LEAST_OVERHEAD_MS, 0.0, MS_PER_S / limits.flops_per_s, MS_PER_S / limits.bytes_per_s, 0.0])
+    slowest = MS_PER_S / np.array([_SLOWEST_FLOPS_PER_S, _SLOWEST_BYTES_PER_S, _SLOWEST_MISSES_PER_S])
+    return lowest, np.array([np.inf, np.inf, *slowest])
+
+
+def _bounded(design: Floats, target: Floats, weights: Floats, room: Floats) -> Floats:
+    from scipy.optimize import lsq_linear
 
     ridge = _RIDGE * np.sqrt(len(target)) * np.eye(design.shape[1])
     rows = np.vstack((design * weights[:, None], ridge))
-    solution, _ = nnls(rows, np.concatenate((target * weights, np.zeros(len(ridge)))))
-    return np.asarray(solution, dtype=np.float64)
+    wanted = np.concatenate((target * weights, np.zeros(len(ridge))))
+    return np.asarray(lsq_linear(rows, wanted, (0.0, room), method="bvls").x, dtype=np.float64)
 
 
 def _huber_weights(errors: Floats) -> Floats:

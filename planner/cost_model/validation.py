@@ -1,6 +1,6 @@
 """How good the cost model is on what it has not seen, beside the noise of the measurements themselves."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -75,7 +75,7 @@ def validate(
     work: WorkFormula,
     *,
     seed: int = 0,
-    zipf: float = 0.0,
+    zipf: Mapping[str, float] | float = 0.0,
     remeasure: Remeasure | None = None,
 ) -> ValidationReport:
     """Held-out error per kind, composed error on measured models, coverage of the intervals, and the noise floor.
@@ -119,7 +119,7 @@ def _by_kind(held_out: Sequence[HeldOut]) -> tuple[KindError, ...]:
 
 
 def _composed(
-    model: FittedDeviceModel, whole_models: Sequence[MeasuredModel], zipf: float
+    model: FittedDeviceModel, whole_models: Sequence[MeasuredModel], zipf: Mapping[str, float] | float
 ) -> tuple[ComposedError | None, list[dict[str, Any]]]:
     if not whole_models:
         return None, []

@@ -69,12 +69,12 @@ def test_far_beyond_the_range_the_roofline_leads(stepped: FittedDeviceModel) -> 
 
 
 def test_the_order_of_the_rows_changes_nothing() -> None:
-    profiles = profiles_of(linears(random_sizes(4, 1), (1, 64, 4096)), stepped_ms, noise=0.02)
+    profiles = profiles_of(linears(random_sizes(4, 1), (1, 64)), stepped_ms, noise=0.02)
     one, other = (fit_device_model(rows, work_of).predict(UNSEEN) for rows in (profiles, profiles[::-1]))
     assert one.mean_ms.tolist() == other.mean_ms.tolist()
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=15)
 @given(order=st.permutations(range(8)), batch=st.integers(1, 10**6))
 def test_predictions_are_positive_and_follow_the_order_asked(
     stepped: FittedDeviceModel, order: list[int], batch: int

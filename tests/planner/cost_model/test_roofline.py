@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.cost_model.features import drivers_of
@@ -42,6 +42,7 @@ def test_no_rate_exceeds_the_limits() -> None:
     assert roofline.ms_per_unit["byte"] >= 1e3 / LIMITS.bytes_per_s
 
 
+@settings(deadline=None, max_examples=40)
 @given(
     sizes=st.lists(st.tuples(st.integers(1, 4096), st.integers(1, 4096)), min_size=1, max_size=5),
     seed=st.integers(0, 2**16),
