@@ -63,8 +63,7 @@ def _figures(facts: Facts, best: PolicyFacts) -> str:
 
 def _basis(policy: PolicyFacts) -> str:
     if devices := policy.estimated_devices:
-        are = "is" if len(devices) == 1 else "are"
-        return f"By estimate ({_join(devices)} {are} not on this machine, so the latencies there come from data sheets)"
+        return f"By estimate (no latency was measured on {_join(devices)})"
     return "Simulated on latencies that were measured or predicted from measurements"
 
 

@@ -1,6 +1,7 @@
 """The mapping: which representations stand on which devices, what they take of the budgets, and why."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from planner.report.blocks import Chart, Column, Row, Rows, Section, Table
@@ -107,7 +108,8 @@ def _decision_tables(decisions: Rows) -> tuple[Table, ...]:
     if kept:
         tables.append(Table(name="kept", caption="Chosen, and why", columns=_DECISIONS, rows=kept))
     if left:
-        tables.append(Table(name="left_out", caption="Passed over, and why", columns=_DECISIONS, rows=left))
+        columns = tuple(replace(column, note="") for column in _DECISIONS)
+        tables.append(Table(name="left_out", caption="Passed over, and why", columns=columns, rows=left))
     return tuple(tables)
 
 

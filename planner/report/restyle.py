@@ -14,6 +14,8 @@ __all__ = ["DASHES", "FILLS", "grade_marks", "undash"]
 
 DASHES = tuple(PROVENANCE_DASHES[name] for name in GRADES)
 FILLS = (1.0, 0.55, 0.0)
+# Too small for a dashed edge.
+_POINTS = frozenset({"circle", "point", "square"})
 _LINES = frozenset({"line", "rule", "trail"})
 
 
@@ -43,10 +45,12 @@ def grade_marks(spec: Mapping[str, Any]) -> dict[str, Any]:
             continue
         mark = view["mark"] if isinstance(view["mark"], dict) else {"type": view["mark"]}
         view["mark"] = mark
-        encoding["strokeDash"] = _by_grade("nominal", list(DASHES))
+        if mark["type"] not in _POINTS:
+            encoding["strokeDash"] = _by_grade("nominal", list(DASHES))
         if mark["type"] not in _LINES:
             encoding["stroke"] = encoding["color"]
             encoding["fillOpacity"] = _by_grade("ordinal", list(FILLS))
+            mark["filled"] = True
             mark.setdefault("strokeWidth", 1.2)
     return body
 

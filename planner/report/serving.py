@@ -9,7 +9,6 @@ from planner.report.cells import format_rate
 from planner.report.facts import Facts, PolicyFacts, best_policy, serving_facts
 from planner.report.frames import frame_of
 from planner.report.inputs import ServingInputs
-from planner.report.provenance import Provenance
 from planner.report.restyle import grade_marks, undash
 from planner.report.specs import capacity_spec
 from profiles.units import format_ms
@@ -162,11 +161,10 @@ def _notes(serving: ServingInputs) -> tuple[str, ...]:
 
 def _run_charts(facts: Facts, serving: ServingInputs) -> tuple[Chart, ...]:
     """The charts of the simulator, with every policy or path drawn by what it rests on."""
-    policies = {policy.label: policy.provenance for policy in facts.policies}
     paths = {path.name: path.provenance for policy in facts.policies for path in policy.paths}
-    latency = _graded(serving.latency, "policy", policies)
-    shares = _graded(serving.path_share, "path", paths)
-    violations = _graded(serving.violations, "policy", policies)
+    latency, violations = _of_policies(serving.latency, facts), _of_policies(serving.violations, facts)
+    # A path that took no query has no share to draw, and no grade here.
+    shares = tuple({**row, "provenance": paths[row["path"]]} for row in serving.path_share if row["path"] in paths)
     allowed = 1 - facts.percentile / 100
     drawn: tuple[tuple[Chart, Rows, Callable[[], Any]], ...] = (
         (_LATENCY, latency, lambda: latency_chart(frame_of(latency), facts.sla_ms)),
@@ -180,8 +178,11 @@ def _run_charts(facts: Facts, serving: ServingInputs) -> tuple[Chart, ...]:
     )
 
 
-def _graded(rows: Rows, key: str, grades: Mapping[str, Provenance]) -> Rows:
-    return tuple({**row, "provenance": grades.get(str(row[key]), "predicted")} for row in rows)
+def _of_policies(rows: Rows, facts: Facts) -> Rows:
+    """The rows of the policies that were run, with their title as in the table, and their grade."""
+    policies = {policy.label: policy for policy in facts.policies}
+    known = [(row, policies[row["policy"]]) for row in rows if row["policy"] in policies]
+    return tuple({**row, "policy": policy.title, "provenance": policy.provenance} for row, policy in known)
 
 
 def _capacity_charts(facts: Facts) -> tuple[Chart, ...]:

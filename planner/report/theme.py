@@ -25,6 +25,7 @@ def chart_config() -> dict[str, Any]:
         "font": _FONT,
         "view": {"stroke": None},
         "axis": {**text, "gridColor": _LINE, "domainColor": "#b8c0c8", "tickColor": "#b8c0c8", "titlePadding": 8},
+        "axisQuantitative": {"tickCount": 8},
         "axisY": {"domain": False, "ticks": False, "labelPadding": 6},
         "legend": {
             **text,

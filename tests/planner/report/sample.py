@@ -1,10 +1,12 @@
 """A small report's inputs, made by hand: a flights study on a measured CPU and an estimated GPU."""
 
+import json
 import math
 import random
 from typing import Any
 
 from planner.report import MappingInputs, ReportInputs, SearchInputs, ServingInputs, ValidationInputs
+from planner.report.stored import inputs_from_object, inputs_to_object
 from profiles.records import ComponentProfile, Fingerprint, Latency, Provenance
 from serving_sim.plan import Device, LatencyTable, Path, Plan, Workload
 
@@ -269,3 +271,14 @@ def sample_inputs(**changes: Any) -> ReportInputs:
         "serving": sample_serving(),
     }
     return ReportInputs(**{**fields, **changes})
+
+
+EVIL = "<script>alert(1)</script>"
+
+
+def hostile_inputs() -> ReportInputs:
+    """The same inputs, with a script for every name that a user gives."""
+    text = json.dumps(inputs_to_object(sample_inputs()))
+    for name in ("quickstart", "gpu", "hybrid@gpu", "mp-rec", "trial-12", "bottom_mlp.0", "DotInteraction", "linear"):
+        text = text.replace(f'"{name}"', json.dumps(EVIL + name))
+    return inputs_from_object(json.loads(text))

@@ -1,0 +1,152 @@
+from dataclasses import replace
+
+from planner.report.answer import compose_answer
+from planner.report.facts import Facts, PathFacts, PolicyFacts
+from planner.report.provenance import Provenance
+
+
+def path(
+    device: str = "cpu", representation: str = "table", share: float = 1.0, by: Provenance = "predicted"
+) -> PathFacts:
+    return PathFacts(
+        name=f"{representation}@{device}", representation=representation, device=device, share=share, provenance=by
+    )
+
+
+def policy(label: str = "static", *paths: PathFacts, **changes: object) -> PolicyFacts:
+    used = paths or (path(),)
+    plain = PolicyFacts(
+        label=label,
+        static=len(used) == 1,
+        holds=True,
+        tail_ms=6.2,
+        violation_share=0.001,
+        accuracy=0.8012,
+        correct_in_sla_per_s=102_000.0,
+        paths=used,
+        max_qps=1350.0,
+        ci_low=1310.0,
+        ci_high=1390.0,
+        price_per_hour=0.36,
+    )
+    return replace(plain, **changes)  # type: ignore[arg-type]  # a test names the fields that it changes
+
+
+def facts(*policies: PolicyFacts, qps: float = 1000.0, unpriced: tuple[str, ...] = ()) -> Facts:
+    return Facts(
+        qps=qps, sla_ms=10, percentile=99, tail=99, samples_per_query=100, policies=policies, unpriced=unpriced
+    )
+
+
+ROUTED = policy(
+    "mp-rec",
+    path("gpu", "hybrid", 0.62, by="estimated"),
+    path("cpu", "table", 0.38),
+    accuracy=0.8028,
+    correct_in_sla_per_s=103_000.0,
+    max_qps=1830.0,
+)
+
+
+def test_without_a_serving_run_nothing_is_answered() -> None:
+    answer = compose_answer(None)
+    assert "does not say what to serve" in answer.headline
+    assert not answer.sentences
+
+
+def test_no_policies_answer_nothing() -> None:
+    assert not compose_answer(facts()).tiles
+
+
+def test_one_path_that_holds_is_named_with_the_load_and_the_sla() -> None:
+    headline = compose_answer(facts(policy())).headline
+    assert headline == "Serve table on cpu: this one path holds 1,000 queries/s within 10 ms at p99."
+
+
+def test_a_routing_policy_is_named_with_its_paths() -> None:
+    headline = compose_answer(facts(ROUTED, policy())).headline
+    assert headline.startswith("Route with mp-rec over hybrid on gpu and table on cpu: by estimate, that holds")
+
+
+def test_the_figures_carry_latency_accuracy_capacity_and_interval() -> None:
+    text = compose_answer(facts(policy())).sentences[0]
+    assert "p99 latency is 6.2 ms" in text
+    assert "80.12 % of the predictions are right" in text
+    assert "1,350 queries/s (95 % interval 1,310 to 1,390), 1.35 times the load" in text
+
+
+def test_an_estimate_is_said_to_be_one_wherever_it_stands() -> None:
+    answer = compose_answer(facts(ROUTED, policy()))
+    assert answer.sentences[0].startswith("By estimate (no latency was measured on gpu)")
+    assert "(by estimate)" in answer.sentences[2]
+    assert "an estimated 1,310 queries/s" in answer.changes[0]
+    assert {tile.provenance for tile in answer.tiles} == {"estimated"}
+
+
+def test_a_prediction_is_not_called_an_estimate() -> None:
+    answer = compose_answer(facts(policy()))
+    assert "estimate" not in " ".join((answer.headline, *answer.sentences, *answer.changes))
+
+
+def test_the_accuracy_of_one_path_is_measured() -> None:
+    tiles = {tile.label: tile.provenance for tile in compose_answer(facts(policy())).tiles}
+    assert tiles["Accuracy"] == "measured"
+
+
+def test_the_cost_is_that_of_a_million_predictions() -> None:
+    # 0.36 an hour over 1,000 queries/s of 100 samples: 360 million predictions.
+    assert "A million predictions cost 0.001 at this load" in compose_answer(facts(policy())).sentences[1]
+
+
+def test_a_missing_price_is_named() -> None:
+    answer = compose_answer(facts(policy(price_per_hour=None), unpriced=("cpu", "gpu")))
+    assert answer.sentences[1].endswith("the study gives no price for cpu.")
+
+
+def test_the_best_single_path_is_set_beside_a_routing_policy() -> None:
+    text = compose_answer(facts(ROUTED, policy())).sentences[2]
+    assert "the best single path, table on cpu" in text
+    assert "accuracy +0.16 points, 1.36 times the capacity (1,350 queries/s), p99 6.2 ms instead of 6.2 ms." in text
+
+
+def test_a_rival_that_is_late_is_said_to_be() -> None:
+    late = policy("slow", path("cpu", "dhe"), holds=False, violation_share=0.21)
+    assert "misses the SLA (21.0 % of its queries are late)" in compose_answer(facts(ROUTED, late)).sentences[2]
+
+
+def test_rivals_without_a_capacity_are_compared_by_latency() -> None:
+    text = compose_answer(facts(replace(ROUTED, max_qps=None), policy(tail_ms=7.5))).sentences[2]
+    assert text.endswith("accuracy +0.16 points, p99 6.2 ms instead of 7.5 ms.")
+
+
+def test_where_nothing_holds_the_nearest_is_named() -> None:
+    answer = compose_answer(facts(policy(holds=False, violation_share=0.3, tail_ms=14.0)))
+    assert answer.headline.startswith(
+        "Nothing tried serves 1,000 queries/s within 10 ms at p99: the nearest, table on cpu,"
+    )
+    assert "A looser SLA: table on cpu would hold one of 14 ms at p99." in answer.changes
+
+
+def test_more_load_names_who_would_hold_it() -> None:
+    strong = policy("big", path("cpu", "dhe"), max_qps=2000.0, correct_in_sla_per_s=1.0, accuracy=0.79)
+    change = compose_answer(facts(policy(), strong)).changes[0]
+    assert change.endswith("dhe on cpu would hold it up to 2,000 queries/s, at 79.00 % accuracy.")
+
+
+def test_a_load_inside_the_capacity_interval_is_called_close() -> None:
+    assert "at the edge already" in compose_answer(facts(policy(), qps=1320.0)).changes[0]
+
+
+def test_without_estimates_another_policy_is_best() -> None:
+    change = compose_answer(facts(ROUTED, policy())).changes[-1]
+    assert change.startswith("Measuring gpu: without estimated devices the best is table on cpu, which holds the SLA")
+
+
+def test_where_everything_is_estimated_that_is_said() -> None:
+    assert "no policy was tried that does without" in compose_answer(facts(ROUTED)).changes[-1]
+
+
+def test_capacity_without_an_interval_stands_alone() -> None:
+    answer = compose_answer(facts(policy(ci_low=None, ci_high=None)))
+    assert "its capacity is 1,350 queries/s, 1.35 times" in answer.sentences[0]
+    assert "interval" not in answer.sentences[0]

@@ -1,0 +1,169 @@
+from dataclasses import replace
+
+import pytest
+
+from planner.report import ReportInputs, ServingInputs
+from planner.report.blocks import Column, Section, Table
+from planner.report.components import component_rows
+from planner.report.facts import serving_facts
+from planner.report.mapping import mapping_section, memory_rows, path_rows
+from planner.report.origin import origin_section, study_rows
+from planner.report.pareto import pareto_rows, search_section
+from planner.report.sections import answer_of, sections_of
+from planner.report.serving import policy_rows, serving_section
+from planner.report.validation import error_rows, validation_section
+from tests.planner.report.sample import (
+    FINGERPRINT,
+    profile_row,
+    sample_inputs,
+    sample_plan,
+    sample_profile,
+    sample_search,
+    sample_serving,
+    sample_validation,
+    simulation,
+)
+
+
+@pytest.fixture(scope="module")
+def sections() -> dict[str, Section]:
+    return {section.anchor: section for section in sections_of(sample_inputs())}
+
+
+def test_the_page_has_its_sections_in_order(sections: dict[str, Section]) -> None:
+    assert list(sections) == ["components", "validation", "search", "mapping", "serving", "provenance"]
+
+
+def test_a_section_without_inputs_says_so() -> None:
+    bare = ReportInputs(name="bare", created="2026-03-02", study={}, fingerprint=FINGERPRINT)
+    missing = [section.anchor for section in sections_of(bare) if section.missing]
+    assert missing == ["components", "validation", "search", "mapping", "serving"]
+    assert not answer_of(bare).tiles
+
+
+def test_every_table_and_chart_has_a_name_of_its_own(sections: dict[str, Section]) -> None:
+    charts = [chart.name for section in sections.values() for chart in section.charts]
+    tables = [table.name for section in sections.values() for table in section.tables]
+    assert len({*charts, *tables}) == len(charts) + len(tables)
+
+
+def test_every_chart_says_in_words_what_it_shows(sections: dict[str, Section]) -> None:
+    charts = [chart for section in sections.values() for chart in section.charts]
+    assert len(charts) == 9
+    assert all(chart.summary and chart.rows for chart in charts)
+
+
+def test_columns_that_no_row_fills_are_left_out() -> None:
+    columns = (Column(key="a", title="A"), Column(key="b", title="B"))
+    table = Table(name="t", caption="", columns=columns, rows=({"a": 0, "b": None}, {"a": 1, "b": ""}))
+    assert [column.key for column in table.filled_columns] == ["a"]
+
+
+def test_shares_of_components_are_of_the_whole_model() -> None:
+    rows = component_rows(sample_profile())
+    assert rows[0]["label"] == "Σ whole model"
+    assert rows[4]["share"] == pytest.approx(0.45)
+
+
+def test_a_component_that_was_skipped_has_no_figures() -> None:
+    skipped = replace(profile_row("head", "Head", 1, 1.0).skipped("no input"), in_situ=None, warm=None)
+    row = component_rows((profile_row("", "Model", 0, 1.0), skipped))[1]
+    assert (row["provenance"], row["in_situ_ms"], row["share"], row["spread"]) == ("skipped", None, None, None)
+
+
+def test_errors_stand_below_the_noise_floor() -> None:
+    rows = error_rows(sample_validation().summary, sample_validation().points)
+    assert [row["kind"] for row in rows][::6] == ["noise floor", "whole models"]
+    assert rows[1]["rows"] == 24
+
+
+def test_whole_models_that_were_not_measured_have_no_row() -> None:
+    rows = error_rows({"components": [{"kind": "linear", "mape": 0.1}], "composed": {"mape": None}})
+    assert [row["kind"] for row in rows] == ["linear"]
+
+
+def test_a_validation_without_points_has_no_scatter() -> None:
+    section = validation_section(replace(sample_validation(), points=(), summary={}))
+    assert not section.charts
+    assert len(section.prose) == 1
+
+
+def test_the_front_is_listed_from_the_best_with_the_chosen_marked() -> None:
+    rows = pareto_rows(sample_search())
+    assert [row["number"] for row in rows if row["chosen"]] == [10]
+    assert [row["auc"] for row in rows] == sorted((row["auc"] for row in rows), reverse=True)
+
+
+def test_a_latency_that_was_estimated_is_called_so() -> None:
+    section = search_section(replace(sample_search(), provenance="estimated", constraints={}, hypervolume=None))
+    assert "Latency is estimated on cpu" in section.prose[0]
+    assert "estimated latency on cpu (ms)" in str(section.charts[0].spec)
+
+
+def test_memory_is_told_as_a_share_of_each_budget() -> None:
+    assert [row["share"] for row in memory_rows(sample_plan())] == pytest.approx([0.54, 0.0143, 0.62])
+
+
+def test_a_device_without_a_budget_has_no_bar() -> None:
+    plan = sample_plan()
+    boundless = replace(plan, devices=tuple(replace(device, memory_bytes=None) for device in plan.devices))
+    assert memory_rows(boundless) == ()
+    assert path_rows(boundless)[0]["budget_share"] is None
+    assert not mapping_section(boundless.to_object(), None).charts
+
+
+def test_a_path_is_shown_at_the_size_nearest_to_the_mean() -> None:
+    row = path_rows(sample_plan())[0]
+    assert (row["latency_size"], row["latency_ms"]) == (128, pytest.approx(0.712))
+
+
+def test_decisions_are_parted_into_chosen_and_passed_over(sections: dict[str, Section]) -> None:
+    tables = {table.name: table for table in sections["mapping"].tables}
+    assert [row["candidate"] for row in tables["kept"].rows] == ["trial-3", "trial-9", "trial-12"]
+    assert len(tables["left_out"].rows) == 2
+
+
+def test_the_best_policy_comes_first() -> None:
+    rows = policy_rows(serving_facts(sample_plan().to_object(), sample_serving()))
+    assert [row["best"] for row in rows] == [True, False, False]
+    assert rows[-1]["holds"] is False
+
+
+def test_charts_of_serving_know_what_each_policy_rests_on(sections: dict[str, Section]) -> None:
+    latency = next(chart for chart in sections["serving"].charts if chart.name == "latency")
+    grades = {row["policy"]: row["provenance"] for row in latency.rows}
+    assert grades == {"mp-rec": "estimated", "table on cpu": "predicted", "dhe on cpu": "predicted"}
+
+
+def test_serving_without_frames_or_capacity_still_has_its_table() -> None:
+    serving = ServingInputs(simulations=(simulation("a", {"table@cpu": 1.0}, notes=["a remark"]),))
+    section = serving_section(sample_plan().to_object(), serving)
+    assert not section.charts
+    assert section.tables[0].rows
+    assert section.notes == ("a: a remark",)
+
+
+def test_the_capacity_search_may_remark_too() -> None:
+    capacity = {"policies": [{"policy": "a", "max_qps": 9.0, "note": "even when idle"}]}
+    serving = ServingInputs(simulations=(simulation("a", {"table@cpu": 1.0}),), capacity=capacity)
+    section = serving_section(sample_plan().to_object(), serving)
+    assert section.notes == ("a: even when idle",)
+    assert section.charts[0].rows[0]["ci_low"] == 9.0
+
+
+def test_the_study_is_echoed_key_by_key() -> None:
+    study = {"name": "q", "devices": [{"name": "cpu"}], "model": {"top_mlp": [64, 1]}, "search": {}}
+    assert {row["key"]: row["value"] for row in study_rows(study)} == {
+        "name": "q",
+        "devices.0.name": "cpu",
+        "model.top_mlp": "[64, 1]",
+        "search": "{}",
+    }
+
+
+def test_the_machine_and_the_seeds_are_told() -> None:
+    table = next(table for table in origin_section(sample_inputs()).tables if table.name == "machine")
+    facts = {row["key"]: row["value"] for row in table.rows}
+    assert facts["processor"] == "AMD EPYC 7B13"
+    assert facts["torch"] == "2.13.0"
+    assert facts["seed of training"] == "1"
