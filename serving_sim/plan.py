@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal
 
 from profiles.edge import STRICT, parse_object, read_json
 from profiles.errors import InputError, UnknownNameError
+from profiles.files import replace_file
 
 __all__ = [
     "SCHEMA",
@@ -212,8 +213,8 @@ class Plan:
         return {"schema": SCHEMA, **asdict(self)}
 
     def save(self, file: FilePath) -> None:
-        """Write the JSON form."""
-        file.write_text(json.dumps(self.to_object(), indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        """Write the JSON form, atomically."""
+        replace_file(file, json.dumps(self.to_object(), indent=1, allow_nan=False) + "\n")
 
     def at(self, **changes: Any) -> "Plan":
         """The plan under a changed workload, e.g. `plan.at(qps=2000)`."""

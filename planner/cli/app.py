@@ -4,17 +4,21 @@ Commands import what they need when they run, so that `recplan simulate` starts 
 """
 
 import errno
+import os
 import sys
 import warnings
-from typing import Any
+from typing import Any, TextIO
 
 import typer
+from typer.exceptions import TyperException
 
 from planner.cli import planning, reviewing, serving
-from planner.cli.output import message
+from planner.cli.output import message as tell
 from profiles.errors import InputError, RecplanError
 
-__all__ = ["app", "main"]
+__all__ = ["app", "main", "run"]
+
+DONE, FAILURE, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 app = typer.Typer(
     name="recplan",
@@ -38,49 +42,45 @@ def main() -> None:
 def run(arguments: list[str] | None = None) -> int:
     """The exit code of a command line."""
     try:
-        app(arguments, standalone_mode=False)
-    except (typer.Exit, SystemExit) as stop:
-        return _code(stop)
+        result: Any = app(arguments, standalone_mode=False)
     except (KeyboardInterrupt, typer.Abort):
-        message("interrupted; what was finished is kept, the same command goes on from there")
-        return 130
+        tell("interrupted; what was finished is kept, and the same command goes on from there")
+        return INTERRUPTED
     except BrokenPipeError:
-        return 0
-    except InputError as error:
-        message(f"error: {error}")
-        return 2
-    except RecplanError as error:
-        message(f"error: {error}")
-        return 1
-    except OSError as error:
-        return _operating_system_error(error)
-    except Exception as error:
-        if _is_usage_error(error):
-            show: Any = getattr(error, "show", None)
-            if show:
-                show()
-            return 2
-        raise
-    return 0
+        # The reader has seen enough; what is still buffered has nowhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    except (RecplanError, TyperException, OSError) as error:
+        tell(f"error: {_describe(error)}")
+        return _failure(error)
+    # An Exit comes back as its code here, a finished command as None.
+    return result if isinstance(result, int) else DONE
 
 
-def _code(stop: BaseException) -> int:
-    code = getattr(stop, "exit_code", getattr(stop, "code", 0))
-    return code if isinstance(code, int) else 1
+def _failure(error: Exception) -> int:
+    if isinstance(error, TyperException):
+        return error.exit_code
+    return BAD_INPUT if isinstance(error, InputError) else FAILURE
 
 
-def _operating_system_error(error: OSError) -> int:
+def _describe(error: Exception) -> str:
+    if isinstance(error, TyperException):
+        return error.format_message()
+    if not isinstance(error, OSError):
+        return str(error)
     place = f"{error.filename}: " if error.filename else ""
     hint = "; what was finished is kept" if error.errno == errno.ENOSPC else ""
-    message(f"error: {place}{error.strerror or error}{hint}")
-    return 1
+    return f"{place}{error.strerror or error}{hint}"
 
 
-def _is_usage_error(error: Exception) -> bool:
-    # typer brings its own copy of click or uses the installed one: tell by the protocol, not by the class.
-    return hasattr(error, "exit_code") and hasattr(error, "format_message")
-
-
-def _show_warning(text: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    del filename, lineno, file, line
     if issubclass(category, UserWarning | RuntimeWarning):
-        message(f"warning: {text}")
+        tell(f"warning: {message}")

@@ -24,15 +24,15 @@ def print_lines(lines: Iterable[str]) -> None:
         print(line)
 
 
-def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A table on stdout; the first column reads from the left, numbers align on the right."""
+def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], *, text_columns: int = 1) -> None:
+    """A table on stdout; the first `text_columns` read from the left, numbers behind them align on the right."""
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
     table = Table(title=escape(title), title_justify="left", title_style="bold", header_style="dim", box=None)
     for index, column in enumerate(columns):
-        table.add_column(escape(column), justify="left" if index == 0 else "right", overflow="fold")
+        table.add_column(escape(column), justify="left" if index < text_columns else "right", overflow="fold")
     for row in rows:
         table.add_row(*(escape(cell) for cell in row))
     Console().print(table)

@@ -1,12 +1,12 @@
 """Where a study's results lie, and that they all belong to one study."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from profiles.errors import InputError, StorageError
+from profiles.errors import InputError
+from profiles.files import make_folder
 
-__all__ = ["Workspace", "open_workspace", "write_atomically"]
+__all__ = ["Workspace", "open_workspace"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,27 +56,6 @@ def open_workspace(root: Path) -> Workspace:
     if root.exists() and not root.is_dir():
         raise InputError(f"{root}: must be a folder for the results, but is a file")
     workspace = Workspace(root)
-    try:
-        for folder in (workspace.profiles, workspace.search):
-            folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StorageError(error.errno, f"{root}: cannot be created: {error.strerror}") from error
+    make_folder(workspace.profiles)
+    make_folder(workspace.search)
     return workspace
-
-
-def write_atomically(file: Path, text: str) -> None:
-    """Write `text` so that the file is either the old or the whole new one, also after a kill or on a full disk.
-
-    Raises:
-        StorageError: writing failed; the old file is as it was.
-    """
-    draft = file.with_name(f".{file.name}.{os.getpid()}.tmp")
-    try:
-        with draft.open("w", encoding="utf-8") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        draft.replace(file)
-    except OSError as error:
-        draft.unlink(missing_ok=True)
-        raise StorageError(error.errno, f"{file}: cannot be written: {error.strerror}") from error

@@ -1,0 +1,204 @@
+"""The commands that work on a study: `plan`, and its steps `sweep`, `validate`, `search`, `map`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from planner.cli.options import Json, Out, Ray, StudyFile, Trials
+from planner.cli.output import message, print_json, print_lines, print_table
+from profiles.units import format_bytes, format_ms
+
+if TYPE_CHECKING:
+    from planner.cost_model.validation import ValidationReport
+    from planner.mapping.algorithm import MappingResult
+    from planner.pipeline.data import StudyData
+    from planner.pipeline.workspace import Workspace
+    from planner.progress import Progress
+    from planner.search import SearchResult
+    from planner.study import Study
+
+__all__ = ["map_", "plan", "register", "search", "sweep", "validate"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command()(plan)
+    app.command()(sweep)
+    app.command()(validate)
+    app.command()(search)
+    app.command("map")(map_)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Job:
+    study: "Study"
+    study_object: dict[str, Any]
+    workspace: "Workspace"
+    progress: "Progress"
+
+    def data(self) -> "StudyData":
+        from planner.pipeline.data import load_study_data
+
+        with self.progress.stage(f"reading {self.study.data.source}"):
+            return load_study_data(self.study)
+
+
+def _job(study_file: Path, out: Path | None) -> _Job:
+    from planner.pipeline.workspace import open_workspace
+    from planner.progress import progress_for
+    from planner.study import study_from_object
+    from profiles.edge import read_toml
+
+    study_object = read_toml(study_file)
+    study = study_from_object(study_object, str(study_file), study_file.parent)
+    workspace = open_workspace(out or Path("out") / study.name)
+    return _Job(study=study, study_object=study_object, workspace=workspace, progress=progress_for())
+
+
+def plan(study: StudyFile, out: Out = None, ray: Ray = None, trials: Trials = None, json: Json = False) -> None:
+    """Do everything a study asks: measure, search, map, simulate, report."""
+    from planner.pipeline.run import run_plan
+
+    job = _job(study, out)
+    result = run_plan(job.study, job.study_object, job.workspace, job.progress, ray=ray, trials=trials)
+    summary = {
+        "report": str(result.report),
+        "plan": str(job.workspace.plan_file),
+        "answer": result.answer.headline,
+        "best_policy": result.serving.best,
+        "simulation": result.serving.results[result.serving.best].to_object(),
+        "search": result.search.to_object(),
+        "validation": result.validation.to_object(),
+        "capacity": result.serving.capacity.to_object(),
+    }
+    if json:
+        print_json(summary)
+    else:
+        answer = result.answer
+        print_lines([answer.headline, *answer.sentences, *answer.changes])
+        print_lines([f"report: {result.report}", f"plan:   {job.workspace.plan_file}"])
+
+
+def sweep(study: StudyFile, out: Out = None, ray: Ray = None, json: Json = False) -> None:
+    """Measure the components of a study's candidates on the devices that are here; resumable."""
+    from planner.pipeline.run import measuring_on
+    from planner.pipeline.sweeping import sweep_study
+
+    job = _job(study, out)
+    data = job.data()
+    with measuring_on(ray) as executor:
+        results = sweep_study(job.study, data, job.workspace, job.progress, executor)
+    body = {
+        kind: {
+            "measured": result.measured,
+            "reused": result.reused,
+            "skipped": [{"component": name, "reason": reason} for name, reason in result.skipped],
+        }
+        for kind, result in results.items()
+    }
+    if json:
+        print_json({"store": str(job.workspace.profiles), "devices": body})
+        return
+    rows = [
+        (kind, str(result.measured), str(result.reused), str(len(result.skipped))) for kind, result in results.items()
+    ]
+    print_table(f"Profiles in {job.workspace.profiles}", ("device", "measured", "reused", "skipped"), rows)
+    if not results:
+        message("none of the study's devices is on this machine; they will be estimated")
+
+
+def validate(study: StudyFile, out: Out = None, ray: Ray = None, json: Json = False) -> None:
+    """Show the cost model's held-out and composed errors beside the noise floor."""
+    from planner.pipeline.modelling import validate_study
+    from planner.pipeline.run import measuring_on
+
+    job = _job(study, out)
+    data = job.data()
+    with measuring_on(ray) as executor:
+        report = validate_study(job.study, data, job.workspace, job.progress, executor)
+    if json:
+        print_json(report.to_object())
+    else:
+        _show_validation(report)
+
+
+def search(study: StudyFile, out: Out = None, ray: Ray = None, trials: Trials = None, json: Json = False) -> None:
+    """Search for candidates that nothing beats; resumable."""
+    from planner.pipeline.modelling import fit_cost_model
+    from planner.pipeline.run import training_on
+    from planner.pipeline.searching import search_study
+
+    job = _job(study, out)
+    data = job.data()
+    cost_model = fit_cost_model(job.study, job.workspace)
+    result = search_study(
+        job.study, data, cost_model, job.workspace, job.progress, trials=trials, executor=training_on(ray)
+    )
+    if json:
+        print_json(result.to_object())
+    else:
+        _show_search(result)
+
+
+def map_(study: StudyFile, out: Out = None, json: Json = False) -> None:
+    """Map the search's candidates to the study's devices (MP-Rec, Algorithm 1); writes plan.json."""
+    from planner.pipeline.mapping import map_study
+    from planner.pipeline.modelling import fit_cost_model
+    from planner.pipeline.searching import finished_search
+
+    job = _job(study, out)
+    data = job.data()
+    cost_model = fit_cost_model(job.study, job.workspace)
+    result = map_study(job.study, data, cost_model, finished_search(job.study, data, job.workspace), job.workspace)
+    if json:
+        print_json({"plan": str(job.workspace.plan_file), "decisions": [_decision(one) for one in result.decisions]})
+    else:
+        _show_mapping(result, job.workspace.plan_file)
+
+
+def _decision(one: Any) -> dict[str, Any]:
+    return {"device": one.device, "role": one.role, "candidate": one.candidate, "reason": one.reason}
+
+
+def _show_validation(report: "ValidationReport") -> None:
+    rows = [
+        (
+            one.kind,
+            str(one.errors.rows),
+            *(f"{value:.1%}" for value in (one.errors.mape, one.errors.p90, one.errors.within_10)),
+        )
+        for one in report.components
+    ]
+    if report.composed:
+        errors = report.composed.errors
+        rows.append(
+            ("whole models", str(errors.rows), f"{errors.mape:.1%}", f"{errors.p90:.1%}", f"{errors.within_10:.1%}")
+        )
+    print_table("Held-out error of the cost model", ("kind", "points", "MAPE", "p90", "within 10 %"), rows)
+    floor = report.noise_floor
+    print_lines([f"noise floor: median {floor.median:.1%}, p90 {floor.p90:.1%} ({floor.source})"])
+    if report.interval_coverage_90 is not None:
+        print_lines([f"90 % intervals cover {report.interval_coverage_90:.1%}"])
+    print_lines(f"note: {note}" for note in report.notes)
+
+
+def _show_search(result: "SearchResult") -> None:
+    rows = [
+        (
+            trial.model.name,
+            *(f"{value:.4f}" if value is not None else "" for value in (trial.auc, trial.accuracy)),
+            format_ms(trial.latency_ms[result.latency_device]),
+            format_bytes(trial.parameter_bytes),
+        )
+        for trial in result.pareto
+    ]
+    counts = f"{len(result.trials)} trials, {len(result.feasible)} feasible, hypervolume {result.hypervolume:.4f}"
+    print_table(f"Pareto front of {counts}", ("candidate", "AUC", "accuracy", "latency", "parameters"), rows)
+
+
+def _show_mapping(result: "MappingResult", file: Path) -> None:
+    rows = [(one.device, one.role, one.candidate or "none", one.reason) for one in result.decisions]
+    print_table("Mapping", ("device", "step", "candidate", "why"), rows, text_columns=4)
+    print_lines([f"plan: {file}"])

@@ -1,0 +1,113 @@
+"""The main job: every step in order, each reusing what an earlier run finished."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from planner.cost_model.validation import ValidationReport
+from planner.mapping.algorithm import MappingResult
+from planner.pipeline.data import load_study_data
+from planner.pipeline.mapping import map_study
+from planner.pipeline.modelling import fit_cost_model, validate_study
+from planner.pipeline.reporting import busiest_path, profile_candidate, report_inputs
+from planner.pipeline.searching import search_study
+from planner.pipeline.serving import Serving, serve_plan
+from planner.pipeline.sweeping import sweep_study
+from planner.pipeline.workspace import Workspace
+from planner.progress import Progress
+from planner.report import Answer, build_report
+from planner.report.sections import answer_of
+from planner.search import InProcessTrials, SearchResult, Trainer, TrialExecutor
+from planner.study import Study
+from profiles.executors import Executor
+from serving_sim.workload import WorkloadStream
+
+__all__ = ["PlanResult", "measuring_on", "run_plan", "training_on"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlanResult:
+    """What the steps gave; the files lie in the workspace."""
+
+    validation: ValidationReport
+    search: SearchResult
+    mapping: MappingResult
+    serving: Serving
+    answer: Answer
+    report: Path
+
+
+def run_plan(
+    study: Study,
+    study_object: Mapping[str, Any],
+    workspace: Workspace,
+    progress: Progress,
+    *,
+    ray: str | None = None,
+    trials: int | None = None,
+) -> PlanResult:
+    """Data, sweep, cost model, search, mapping, simulation, report.
+
+    `ray` is `local` or a cluster's address: measuring and training then run there.
+
+    Raises:
+        RecplanError: what is wrong with the input, or what could not be done; finished work stays.
+    """
+    # A trace that cannot be read should not be found out after the training.
+    WorkloadStream(study.workload.to_plan(study.folder), (), study.seed)
+    with progress.stage(f"reading {study.data.source}"):
+        data = load_study_data(study)
+    with measuring_on(ray) as executor:
+        sweep_study(study, data, workspace, progress, executor)
+        validation = validate_study(study, data, workspace, progress, executor)
+    cost_model = fit_cost_model(study, workspace)
+    search = search_study(study, data, cost_model, workspace, progress, trials=trials, executor=training_on(ray))
+    mapping = map_study(study, data, cost_model, search, workspace)
+    serving = serve_plan(mapping.plan, progress)
+    with progress.stage("profiling the chosen model"):
+        profile = profile_candidate(study, data, busiest_path(mapping.plan, serving))
+    with progress.stage("writing the report"):
+        inputs = report_inputs(
+            study,
+            study_object,
+            data,
+            cost_model=cost_model,
+            validation=validation,
+            search=search,
+            mapping=mapping,
+            serving=serving,
+            profile=profile.rows,
+        )
+        report = build_report(inputs, workspace.root)
+    return PlanResult(
+        validation=validation,
+        search=search,
+        mapping=mapping,
+        serving=serving,
+        answer=answer_of(inputs),
+        report=report,
+    )
+
+
+@contextmanager
+def measuring_on(ray: str | None) -> Iterator[Executor | None]:
+    """Where to measure: in this process (None), or on Ray at that address."""
+    if ray is None:
+        yield None
+        return
+    from profiles.executors import RayExecutor
+
+    with RayExecutor(ray) as executor:
+        yield executor
+
+
+def training_on(ray: str | None) -> Callable[[Trainer], TrialExecutor]:
+    """Where to train: in this process, or on Ray at that address."""
+    if ray is None:
+        return InProcessTrials
+    from planner.search import RayTrials
+
+    return partial(RayTrials, address=ray)

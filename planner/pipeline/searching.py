@@ -1,0 +1,141 @@
+"""Search a study's space: costs from the cost model, accuracy from really training."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from planner.cost_model.composition import CostModel
+from planner.pipeline.data import StudyData
+from planner.pipeline.workspace import Workspace
+from planner.progress import Progress
+from planner.search import (
+    InProcessTrials,
+    Predicted,
+    SearchProgress,
+    SearchResult,
+    SearchTask,
+    Trained,
+    Trainer,
+    TrialExecutor,
+    load_search,
+    run_search,
+)
+from planner.search.manifest import check_manifest
+from planner.study import Study, TrainingSection
+from profiles.files import replacing
+from representations.components import model_work
+from representations.datasets import Splits
+from representations.specs import ModelSpec
+from representations.training import train
+from representations.training_config import TrainingConfig
+
+__all__ = ["StudyPredictor", "StudyTrainer", "finished_search", "search_study", "search_task"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StudyPredictor:
+    """Predicts a candidate's latency for one query of `batch` samples on every device."""
+
+    cost_model: CostModel
+    batch: int
+    zipf: Mapping[str, float]
+
+    def __call__(self, spec: ModelSpec, /) -> Predicted:
+        """The predicted costs of `spec`; FLOPs are per sample."""
+        latency = {
+            device: float(self.cost_model.predict_model(spec, (self.batch,), device, self.zipf).mean_ms[0])
+            for device in self.cost_model.models
+        }
+        return Predicted(latency_ms=latency, parameter_bytes=spec.parameter_bytes, flops=model_work(spec, 1).flops)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StudyTrainer:
+    """Trains a candidate on the study's rows; picklable, so that it can travel to a Ray worker."""
+
+    splits: Splits
+    section: TrainingSection
+
+    def __call__(self, spec: ModelSpec, seed: int, /) -> Trained:
+        """Train `spec` from `seed` and judge it on the test rows."""
+        result = train(spec, self.splits, training_config(self.section, seed))
+        return Trained(auc=result.auc, log_loss=result.log_loss, accuracy=result.accuracy, seconds=result.seconds)
+
+
+def training_config(section: TrainingSection, seed: int) -> TrainingConfig:
+    """The study's training budget as the training loop takes it."""
+    given: dict[str, Any] = {} if section.learning_rate is None else {"learning_rate": section.learning_rate}
+    return TrainingConfig(
+        epochs=section.epochs,
+        batch_size=section.batch_size,
+        maximum_rows=section.rows,
+        seed=seed,
+        **given,
+    )
+
+
+def search_task(study: Study, data: StudyData) -> SearchTask:
+    """What is searched; a search is resumed only for an equal task."""
+    section = study.data
+    return SearchTask(
+        features=data.features,
+        dense_features=data.dense_features,
+        section=study.search,
+        latency_device=study.latency_device,
+        latency_batch=study.latency_batch,
+        model=study.model,
+        seed=study.seed,
+        data={
+            "source": section.source,
+            "path": str(section.path.resolve()) if section.path else None,
+            "split": section.split,
+            "rows": len(data.splits.train) + len(data.splits.validation) + len(data.splits.test),
+        },
+    )
+
+
+def search_study(
+    study: Study,
+    data: StudyData,
+    cost_model: CostModel,
+    workspace: Workspace,
+    progress: Progress,
+    *,
+    trials: int | None = None,
+    executor: Callable[[Trainer], TrialExecutor] = InProcessTrials,
+) -> SearchResult:
+    """Search until the study's trials (or `trials`) are finished, those of earlier runs included.
+
+    Raises:
+        InfeasibleError: no candidate meets the constraints.
+        InputError: the workspace holds another study's search.
+    """
+    wanted = trials or study.search.trials
+    with progress.stage(f"searching {wanted} candidates", wanted) as stage:
+
+        def tell(now: SearchProgress) -> None:
+            stage.update(now.finished, now.wanted, now.note)
+
+        result = run_search(
+            search_task(study, data),
+            StudyPredictor(cost_model=cost_model, batch=study.latency_batch, zipf=data.zipf),
+            StudyTrainer(splits=data.splits, section=study.search.training),
+            directory=workspace.search,
+            trials=wanted,
+            executor=executor,
+            progress=tell,
+        )
+    with replacing(workspace.trials_file) as draft:
+        result.frame().write_parquet(draft, metadata={"schema": "recplan.trials/1"})
+    return result
+
+
+def finished_search(study: Study, data: StudyData, workspace: Workspace) -> SearchResult:
+    """What the workspace's search has found so far, without searching on.
+
+    Raises:
+        InputError: there is none, or it was asked something else.
+    """
+    found = load_search(workspace.search)
+    check_manifest(workspace.search, search_task(study, data))
+    return found
