@@ -88,7 +88,7 @@ class RayExecutor:
         self._connect()
         key = (device, threads)
         if key not in self._workers:
-            # The worker sets torch's thread count itself: Ray may hand out a used process, where OMP_NUM_THREADS is late.
+            # The worker sets its thread count itself: in a used process that Ray hands out, OMP_NUM_THREADS comes late.
             gpus = 0 if device == LOCAL_CPU else 1
             actor = ray.remote(num_cpus=1 - gpus, num_gpus=gpus)(MeasuringWorker)
             # Ray shows an actor only the GPU it was given, which torch then counts from 0.

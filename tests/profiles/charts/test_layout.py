@@ -1,0 +1,47 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from profiles.charts.layout import Rectangle, icicle_layout, parent_indices
+
+
+@st.composite
+def trees(draw: st.DrawFn) -> tuple[list[float], list[int | None]]:
+    size = draw(st.integers(1, 12))
+    parents: list[int | None] = [None, *(draw(st.integers(0, index - 1)) for index in range(1, size))]
+    return draw(st.lists(st.floats(0, 1e6), min_size=size, max_size=size)), parents
+
+
+def test_children_share_their_parent_by_value() -> None:
+    places = icicle_layout([8.0, 4.0, 4.0, 2.0], [None, 0, 0, 2])
+    assert places == (
+        Rectangle(x0=0.0, x1=1.0, depth=0),
+        Rectangle(x0=0.0, x1=0.5, depth=1),
+        Rectangle(x0=0.5, x1=1.0, depth=1),
+        Rectangle(x0=0.5, x1=0.75, depth=2),
+    )
+
+
+def test_children_that_come_to_more_than_their_parent_fill_it() -> None:
+    assert [place.x1 for place in icicle_layout([10.0, 15.0, 5.0], [None, 0, 0])] == [1.0, 0.75, 1.0]
+
+
+def test_nothing_measured_has_no_width() -> None:
+    assert icicle_layout([0.0, 0.0], [None, 0])[1] == Rectangle(x0=0.0, x1=0.0, depth=1)
+
+
+@given(trees())
+def test_children_lie_inside_their_parents_and_do_not_overlap(tree: tuple[list[float], list[int | None]]) -> None:
+    values, parents = tree
+    places = icicle_layout(values, parents)
+    ends: dict[int, float] = {}
+    for place, parent in zip(places, parents, strict=True):
+        assert place.x0 <= place.x1
+        if parent is not None:
+            assert place.depth == places[parent].depth + 1
+            assert ends.get(parent, places[parent].x0) == place.x0
+            assert place.x1 <= places[parent].x1
+            ends[parent] = place.x1
+
+
+def test_parents_are_the_longest_known_prefixes() -> None:
+    assert parent_indices(["", "a", "a.b", "a.(self)", "c.d.e", "ab"]) == (None, 0, 1, 1, 0, 0)

@@ -1,0 +1,92 @@
+import threading
+from typing import Any, NamedTuple
+
+import pytest
+import torch
+from torch import nn
+
+from profiles.capture import clone_inputs, observe, signature
+from profiles.tree import module_tree
+from tests.profiles.models import Net, Raising, net_inputs
+
+
+class Pair(NamedTuple):
+    left: torch.Tensor
+    right: int
+
+
+def observed(model: nn.Module, *args: Any, **kwargs: Any) -> dict[str, Any]:
+    nodes = module_tree(model)
+    return {node.path: seen for node, seen in zip(nodes, observe(model, nodes, args, kwargs), strict=True)}
+
+
+def test_calls_of_one_signature_are_one_call_with_a_count() -> None:
+    (args, kwargs) = net_inputs()
+    seen = observed(Net(), *args, **kwargs)
+    (call,) = seen["shared"].calls
+    assert (call.count, call.signature) == (2, "(float32[4, 8])")
+    assert seen[""].calls[0].kwargs["ids_BP"].shape == (4, 3)
+    assert seen["unused"].calls == []
+
+
+def test_calls_of_two_signatures_are_kept_apart() -> None:
+    class Twice(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.linear = nn.Linear(3, 3)
+
+        def forward(self, x_BF: torch.Tensor) -> Any:
+            return self.linear(x_BF), self.linear(x_BF[:1])
+
+    calls = observed(Twice(), torch.ones(4, 3))["linear"].calls
+    assert [call.signature for call in calls] == ["(float32[4, 3])", "(float32[1, 3])"]
+
+
+def test_flops_are_two_per_multiply_accumulate() -> None:
+    (args, kwargs) = net_inputs(batch=4, width=8)
+    seen = observed(Net(), *args, **kwargs)
+    linear = 2 * 4 * 8 * 8
+    assert seen["blocks.0.linear"].flops == linear
+    assert seen["shared"].flops == 2 * linear
+    assert (seen["blocks.1"].flops, seen["blocks.1"].self_flops) == (2 * linear, linear)
+    assert (seen[""].flops, seen[""].self_flops) == (6 * linear, 0)
+
+
+def test_captured_inputs_share_no_memory_with_the_run() -> None:
+    model = nn.Sequential(nn.ReLU(inplace=True))
+    x_BF = -torch.ones(2, 2)
+    seen = observed(model, x_BF)
+    assert x_BF.eq(-1).all()
+    assert seen["0"].calls[0].args[0].eq(-1).all()
+
+
+def test_an_error_marks_the_modules_it_passed_through() -> None:
+    seen = observed(nn.Sequential(nn.Linear(8, 8), Raising()), torch.ones(2, 8))
+    failed = {path for path, one in seen.items() if one.failure}
+    assert failed == {"", "1", "1.never"}
+    assert seen["1"].failure.startswith("RuntimeError: mat1 and mat2 shapes cannot be multiplied")
+    assert seen["1.good"].flops == 2 * 2 * 8 * 8
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ((torch.ones(2, 3), None), "(float32[2, 3], None)"),
+        ([1, "a", True], "(1, 'a', True)"),
+        ({"x": torch.ones(1, dtype=torch.int64)}, "{x: int64[1]}"),
+        (object(), "object"),
+    ],
+)
+def test_signatures_name_shapes_values_and_types(value: Any, text: str) -> None:
+    assert signature(value) == text
+
+
+def test_clones_keep_their_structure() -> None:
+    lock = threading.Lock()
+    value = {"pair": Pair(torch.ones(2), 3), "list": [torch.zeros(1)], "lock": lock, "set": {1}}
+    copy = clone_inputs(value)
+    assert isinstance(copy["pair"], Pair)
+    assert copy["pair"].left is not value["pair"].left  # type: ignore[attr-defined]  # a dict of mixed values
+    assert torch.equal(copy["pair"].left, torch.ones(2))
+    assert copy["lock"] is lock
+    assert copy["set"] == {1}

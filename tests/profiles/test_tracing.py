@@ -1,0 +1,68 @@
+from itertools import count
+
+import pytest
+import torch
+from torch import nn
+
+from profiles.tracing import tracing
+from profiles.tree import module_tree
+from tests.profiles.models import Net, Raising, net_inputs
+
+
+def test_spans_nest_and_name_their_callers() -> None:
+    model = nn.Sequential(nn.Sequential(nn.Identity()), nn.Identity())
+    nodes, ticks = module_tree(model), count()
+    with tracing(nodes, lambda: next(ticks)) as trace:
+        model(torch.ones(1))
+    assert [(span.node, span.caller, span.start, span.end) for span in trace.spans] == [
+        (2, 1, 2, 3),
+        (1, 0, 1, 4),
+        (3, 0, 5, 6),
+        (0, None, 0, 7),
+    ]
+    assert trace.open_calls == []
+
+
+def test_an_error_leaves_open_calls_and_no_hooks() -> None:
+    model = nn.Sequential(nn.Identity(), Raising())
+    nodes = module_tree(model)
+    with pytest.raises(RuntimeError), tracing(nodes, int) as trace:
+        model(torch.ones(2, 8))
+    assert [nodes[index].path for index, _ in trace.open_calls] == ["", "1", "1.never"]
+    assert not any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())
+
+
+def test_a_swallowed_error_does_not_confuse_the_caller() -> None:
+    class Fallback(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.risky, self.safe = Raising(), nn.Identity()
+
+        def forward(self, x_BF: torch.Tensor) -> torch.Tensor:
+            try:
+                output_BF: torch.Tensor = self.risky(x_BF)
+            except RuntimeError:
+                output_BF = self.safe(x_BF)
+            return output_BF
+
+    model = Fallback()
+    nodes = module_tree(model)
+    with tracing(nodes, int) as trace:
+        model(torch.ones(2, 8))
+    finished = [nodes[span.node].path for span in trace.spans]
+    assert finished == ["risky.good", "safe", ""]
+
+
+def test_inputs_and_outputs_are_shown() -> None:
+    model, (args, kwargs) = Net().eval(), net_inputs()
+    calls: list[tuple[int, int, list[str]]] = []
+    returns: list[int] = []
+    with tracing(
+        module_tree(model)[:1],
+        int,
+        lambda index, args, kwargs: calls.append((index, len(args), list(kwargs))),
+        lambda _index, output: returns.append(len(output)),
+    ):
+        model(*args, **kwargs)
+    assert calls == [(0, 1, ["ids_BP"])]
+    assert returns == [4]

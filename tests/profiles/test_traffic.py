@@ -1,0 +1,43 @@
+import torch
+from torch import nn
+
+from profiles.traffic import leaf_bytes, state_bytes, tensors_of
+
+
+def test_a_linear_moves_its_inputs_outputs_and_parameters() -> None:
+    linear, x_BF = nn.Linear(8, 4), torch.ones(2, 8)
+    assert leaf_bytes(linear, ((x_BF,), {}), linear(x_BF)) == 4 * (2 * 8 + 2 * 4 + 8 * 4 + 4)
+
+
+def test_a_table_moves_the_touched_rows_only() -> None:
+    table, ids_BP = nn.EmbeddingBag(1000, 16, mode="sum"), torch.zeros(2, 3, dtype=torch.int64)
+    assert leaf_bytes(table, ((ids_BP,), {}), table(ids_BP)) == 8 * 6 + 4 * 16 * 2 + 4 * 16 * 6
+
+
+def test_a_class_of_unknown_access_has_no_figure() -> None:
+    class Custom(nn.Module):
+        pass
+
+    assert leaf_bytes(Custom(), (), ()) is None
+
+
+def test_tied_weights_count_once() -> None:
+    first, second = nn.Linear(4, 4, bias=False), nn.Linear(4, 4, bias=False)
+    second.weight = first.weight
+    assert state_bytes(nn.Sequential(first, second)) == 4 * 16
+
+
+def test_persistent_buffers_count_and_passing_ones_do_not() -> None:
+    module = nn.BatchNorm1d(4)
+    module.register_buffer("scratch", torch.ones(100), persistent=False)
+    assert state_bytes(module) == 4 * 4 * 4 + 8
+
+
+def test_a_model_without_memory_is_counted_by_name() -> None:
+    with torch.device("meta"):
+        assert state_bytes(nn.Linear(4, 4)) == 4 * 20
+
+
+def test_tensors_are_found_in_nested_containers() -> None:
+    a, b, c = torch.ones(1), torch.ones(2), torch.ones(3)
+    assert [len(tensor) for tensor in tensors_of(((a, [b]), {"c": c, "d": 1}))] == [1, 2, 3]
