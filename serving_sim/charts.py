@@ -47,6 +47,8 @@ def latency_chart(frame: "pl.DataFrame", sla_ms: float) -> "alt.LayerChart":
     import altair as alt
     import polars as pl
 
+    from profiles.charts.theme import themed
+
     curves = (
         alt.Chart(frame.filter(pl.col("slower_share") > 0))
         .mark_line(interpolate="step-after")
@@ -62,7 +64,7 @@ def latency_chart(frame: "pl.DataFrame", sla_ms: float) -> "alt.LayerChart":
         )
     )
     chart: alt.LayerChart = curves + _sla_rule(sla_ms)
-    return chart.properties(title=f"Latency against the SLA of {sla_ms:g} ms")
+    return themed(chart.properties(title=f"Latency against the SLA of {sla_ms:g} ms"))
 
 
 def path_share_frame(result: SimulationResult) -> "pl.DataFrame":
@@ -90,6 +92,8 @@ def path_share_chart(frame: "pl.DataFrame") -> "alt.Chart":
     """Stacked shares of paths over query size."""
     import altair as alt
 
+    from profiles.charts.theme import themed
+
     labelled = frame.with_columns(label=frame["size_from"].cast(str) + "-" + frame["size_to"].cast(str))
     order = labelled.sort("size_class")["label"].unique(maintain_order=True).to_list()
     chart: alt.Chart = (
@@ -102,7 +106,7 @@ def path_share_chart(frame: "pl.DataFrame") -> "alt.Chart":
             tooltip=["path:N", "label:N", "queries:Q", alt.Tooltip("share:Q", format=".1%")],
         )
     )
-    return chart.properties(title="Path taken, by query size")
+    return themed(chart.properties(title="Path taken, by query size"))
 
 
 def violations_over_qps(
@@ -127,6 +131,8 @@ def violations_chart(frame: "pl.DataFrame", allowed_share: float) -> "alt.LayerC
     import altair as alt
     import polars as pl
 
+    from profiles.charts.theme import themed
+
     lines = (
         alt.Chart(frame)
         .mark_line(point=True)
@@ -139,7 +145,7 @@ def violations_chart(frame: "pl.DataFrame", allowed_share: float) -> "alt.LayerC
     )
     limit = alt.Chart(pl.DataFrame({"allowed": [allowed_share]})).mark_rule(strokeDash=[4, 4]).encode(y="allowed:Q")
     chart: alt.LayerChart = lines + limit
-    return chart.properties(title="SLA violations over load")
+    return themed(chart.properties(title="SLA violations over load"))
 
 
 def _sla_rule(sla_ms: float) -> "alt.Chart":

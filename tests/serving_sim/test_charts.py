@@ -1,6 +1,7 @@
 import polars as pl
 import pytest
 
+from profiles.charts.theme import PALETTE
 from serving_sim.charts import (
     latency_chart,
     latency_frame,
@@ -28,6 +29,7 @@ def test_the_latency_chart_draws_a_rule_at_the_sla() -> None:
     body = latency_chart(latency_frame({"a": simulate(small_plan())}), 10.0).to_dict()
     assert [layer["mark"]["type"] for layer in body["layer"]] == ["line", "rule"]
     assert body["layer"][0]["encoding"]["x"]["scale"] == {"type": "log"}
+    assert body["config"]["range"]["category"][0] == PALETTE[0]
 
 
 def test_path_shares_of_each_size_class_add_up_to_one() -> None:

@@ -21,7 +21,7 @@ def rows_of(plan: Plan, count: int = 200) -> FluidRows:
 
 
 @given(plan=plans(), policy=st.sampled_from(POLICIES))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_no_policy_beats_the_bound(plan: Plan, policy: PolicyChoice) -> None:
     share = simulate(plan, policy=policy).fluid_bound_share
     assert share is None or 0 <= share <= 1 + 1e-9
