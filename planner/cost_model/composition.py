@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from planner.cost_model.context import IDENTITY, Context
 from planner.cost_model.estimates import DeviceModel, Estimates, Floats, LatencyProvenance, worst_provenance
 from planner.cost_model.features import WorkFormula
 from profiles.component import Component, Work
@@ -69,9 +70,13 @@ class ModelLatency:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CostModel:
-    """Device models by the name that the study gives the device."""
+    """Device models by the name that the study gives the device.
+
+    `contexts`, where there is one for a device, says what components cost more inside a model than alone.
+    """
 
     models: Mapping[str, DeviceModel]
+    contexts: Mapping[str, Context] = field(default_factory=dict)
     work: WorkFormula = field(default=work_of)
 
     def device(self, name: str) -> DeviceModel:
@@ -101,7 +106,8 @@ class CostModel:
         placed = [components_of(spec, batch, zipf=zipf) for batch in batches]
         distinct = {one.component: 0 for parts in placed for one in parts}
         distinct = {component: i for i, component in enumerate(distinct)}
-        estimates = model.predict(tuple(distinct), resident_bytes=spec.parameter_bytes)
+        alone = model.predict(tuple(distinct), resident_bytes=spec.parameter_bytes)
+        estimates = self.contexts.get(device, IDENTITY).place(alone)
         works = [self.work(component) for component in distinct]
         transfer = model.transfer_ms(np.array([_input_bytes(spec, batch) for batch in batches], dtype=np.float64))
         return _composed(device, batches, placed, _Priced(distinct, estimates, works), transfer, model.busy_w)

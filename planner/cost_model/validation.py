@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from planner.cost_model.accuracy import ErrorSummary, rank_agreement, summarise_errors
-from planner.cost_model.composition import CostModel
+from planner.cost_model.composition import CostModel, ModelLatency
+from planner.cost_model.context import Context, fit_context
+from planner.cost_model.estimates import DeviceModel
 from planner.cost_model.family import HeldOut
 from planner.cost_model.features import WorkFormula, family_of
-from planner.cost_model.model import FittedDeviceModel, fit_device_model
+from planner.cost_model.model import fit_device_model
 from planner.cost_model.noise import NoiseFloor, Remeasure, noise_floor
 from planner.cost_model.training_rows import WHOLE_MODEL
 from planner.cost_model.whole_models import MeasuredModel
@@ -21,7 +23,7 @@ from profiles.records import ComponentProfile
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["ComposedError", "KindError", "ValidationReport", "validate"]
+__all__ = ["ComposedError", "KindError", "ValidationReport", "context_of", "validate"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,7 +44,8 @@ class ComposedError:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class ValidationReport:
-    """All errors are fractions. `points` holds one row per held-out component and per whole model:
+    """All errors are fractions. `composed` is of plain sums; `composed_in_context` of sums corrected by a `Context`
+    learned from the other models. `points` holds one row per held-out component and per whole model:
 
     `kind, component, batch, measured_ms, predicted_ms, low_ms, high_ms, held_out`.
     """
@@ -50,20 +53,19 @@ class ValidationReport:
     noise_floor: NoiseFloor
     components: tuple[KindError, ...]
     composed: ComposedError | None
+    composed_in_context: ComposedError | None
     interval_coverage_90: float | None
     points: "pl.DataFrame"
     notes: tuple[str, ...]
 
     def to_object(self) -> dict[str, Any]:
         """The JSON form; `composed` holds nulls where no whole model was measured."""
-        composed: dict[str, Any] = dict.fromkeys(("rows", "mape", "median", "p90", "within_10", "bias", "kendall_tau"))
-        if self.composed:
-            composed |= {**asdict(self.composed.errors), "kendall_tau": self.composed.kendall_tau}
         return {
             "unit": "fraction",
             "noise_floor": asdict(self.noise_floor),
             "components": [{"kind": one.kind, **asdict(one.errors)} for one in self.components],
-            "composed": composed,
+            "composed": _composed_object(self.composed),
+            "composed_in_context": _composed_object(self.composed_in_context),
             "interval_coverage_90": self.interval_coverage_90,
             "notes": list(self.notes),
         }
@@ -88,15 +90,16 @@ def validate(
     """
     model = fit_device_model(profiles, work, seed=seed)
     held_out = [family.held_out for family in model.families.values()]
-    composed, composed_points = _composed(model, whole_models, zipf)
+    sums = _sums(model, whole_models, zipf)
     points = [point for one in held_out for point in _held_out_points(one)]
     inside = [point["low_ms"] <= point["measured_ms"] <= point["high_ms"] for point in points]
     return ValidationReport(
         noise_floor=noise_floor(model.rows, remeasure, seed=seed),
         components=_by_kind(held_out),
-        composed=composed,
+        composed=_composed(whole_models, [float(one.mean_ms[0]) for one in sums]),
+        composed_in_context=_composed(whole_models, _in_held_out_context(whole_models, sums)),
         interval_coverage_90=float(np.mean(inside)) if inside else None,
-        points=_frame([*points, *composed_points]),
+        points=_frame([*points, *_model_points(whole_models, sums)]),
         notes=model.notes,
     )
 
@@ -118,23 +121,66 @@ def _by_kind(held_out: Sequence[HeldOut]) -> tuple[KindError, ...]:
     )
 
 
-def _composed(
-    model: FittedDeviceModel, whole_models: Sequence[MeasuredModel], zipf: Mapping[str, float] | float
-) -> tuple[ComposedError | None, list[dict[str, Any]]]:
+def context_of(
+    model: DeviceModel, whole_models: Sequence[MeasuredModel], zipf: Mapping[str, float] | float = 0.0
+) -> Context:
+    """The context that measured models teach, for `CostModel.contexts`."""
+    return _fit_context(whole_models, _sums(model, whole_models, zipf))
+
+
+def _sums(
+    model: DeviceModel, whole_models: Sequence[MeasuredModel], zipf: Mapping[str, float] | float
+) -> list[ModelLatency]:
+    """Each measured model as the plain sum of its components at its batch."""
+    cost_model = CostModel(models={LOCAL_CPU: model})
+    return [cost_model.predict_model(one.spec, (one.batch,), LOCAL_CPU, zipf) for one in whole_models]
+
+
+def _fit_context(whole_models: Sequence[MeasuredModel], sums: Sequence[ModelLatency]) -> Context:
+    return fit_context(
+        np.array([one.latency.p25_ms for one in whole_models]),
+        np.array([float(one.mean_ms[0]) for one in sums]),
+        [len(one.components) for one in sums],
+    )
+
+
+def _in_held_out_context(whole_models: Sequence[MeasuredModel], sums: Sequence[ModelLatency]) -> list[float]:
+    """Each model in the context that the other models teach, at whatever batch."""
+    predicted = []
+    for one, alone in zip(whole_models, sums, strict=True):
+        others = [i for i, other in enumerate(whole_models) if other.spec != one.spec]
+        context = _fit_context([whole_models[i] for i in others], [sums[i] for i in others])
+        extra_ms = context.per_component_ms * len(alone.components)
+        predicted.append(context.stretch * float(alone.mean_ms[0]) + extra_ms)
+    return predicted
+
+
+def _composed(whole_models: Sequence[MeasuredModel], predicted_ms: Sequence[float]) -> ComposedError | None:
     if not whole_models:
-        return None, []
-    cost_model = CostModel(models={LOCAL_CPU: model}, work=model.work)
-    points = []
-    for one in whole_models:
-        latency = cost_model.predict_model(one.spec, (one.batch,), LOCAL_CPU, zipf)
-        interval = (float(latency.low_ms[0]), float(latency.high_ms[0]))
-        points.append(
-            _point(WHOLE_MODEL, one.spec.name, one.batch, one.latency.p25_ms, float(latency.mean_ms[0]), interval)
-        )
-    measured = np.array([point["measured_ms"] for point in points])
-    predicted = np.array([point["predicted_ms"] for point in points])
+        return None
+    measured, predicted = np.array([one.latency.p25_ms for one in whole_models]), np.array(predicted_ms)
     tau = rank_agreement([one.batch for one in whole_models], measured, predicted)
-    return ComposedError(errors=summarise_errors(measured, predicted), kendall_tau=tau), points
+    return ComposedError(errors=summarise_errors(measured, predicted), kendall_tau=tau)
+
+
+def _composed_object(composed: ComposedError | None) -> dict[str, Any]:
+    if composed is None:
+        return dict.fromkeys(("rows", "mape", "median", "p90", "within_10", "bias", "kendall_tau"))
+    return {**asdict(composed.errors), "kendall_tau": composed.kendall_tau}
+
+
+def _model_points(whole_models: Sequence[MeasuredModel], sums: Sequence[ModelLatency]) -> list[dict[str, Any]]:
+    return [
+        _point(
+            WHOLE_MODEL,
+            one.spec.name,
+            one.batch,
+            one.latency.p25_ms,
+            float(alone.mean_ms[0]),
+            (float(alone.low_ms[0]), float(alone.high_ms[0])),
+        )
+        for one, alone in zip(whole_models, sums, strict=True)
+    ]
 
 
 def _held_out_points(one: HeldOut) -> list[dict[str, Any]]:

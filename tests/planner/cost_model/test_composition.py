@@ -1,8 +1,11 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from planner.cost_model.catalogue import RooflineDeviceModel
 from planner.cost_model.composition import HOST_LINK, CostModel
+from planner.cost_model.context import Context
 from planner.cost_model.estimates import worst_provenance
 from planner.cost_model.model import fit_device_model
 from profiles.errors import InputError, UnknownNameError
@@ -86,3 +89,12 @@ def test_an_unknown_device_and_no_batch_are_refused(cost_model: CostModel) -> No
         cost_model.predict_model(SPEC, (1,), "tpu")
     with pytest.raises(InputError, match=r"needs at least one batch"):
         cost_model.predict_model(SPEC, (), "cpu")
+
+
+def test_in_context_every_component_costs_more_and_nothing_counts_as_measured(cost_model: CostModel) -> None:
+    placed = replace(cost_model, contexts={"cpu": Context(stretch=1.1, per_component_ms=0.01)})
+    alone, inside = (one.predict_model(SPEC, (512,), "cpu") for one in (cost_model, placed))
+    count = len(components_of(SPEC, 512))
+    assert inside.mean_ms[0] == pytest.approx(1.1 * alone.mean_ms[0] + 0.01 * count)
+    assert sum(row.mean_ms for row in inside.components) == pytest.approx(inside.mean_ms[0])
+    assert inside.provenance == "predicted"

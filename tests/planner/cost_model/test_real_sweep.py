@@ -3,7 +3,7 @@ from pathlib import Path
 from planner.cost_model.composition import CostModel
 from planner.cost_model.model import fit_device_model
 from planner.cost_model.noise import remeasure_with
-from planner.cost_model.validation import validate
+from planner.cost_model.validation import context_of, validate
 from planner.cost_model.whole_models import measure_whole_models
 from profiles.executors.in_process import InProcessExecutor
 from profiles.store import ProfileStore
@@ -38,7 +38,8 @@ def test_a_sweep_of_this_machine_predicts_and_validates_whole_models(tmp_path: P
     assert report.composed
     assert report.composed.errors.rows == 4
     assert report.noise_floor.source == "a second measurement"
-    cost_model = CostModel(models={"cpu": fit_device_model(store.load(), work_of)})
+    model = fit_device_model(store.load(), work_of)
+    cost_model = CostModel(models={"cpu": model}, contexts={"cpu": context_of(model, measured)})
     latency = cost_model.predict_model(specs[1], (16, 100), "cpu")
     assert latency.provenance == "predicted"
     assert 0 < latency.low_ms[0] < latency.mean_ms[0] < latency.high_ms[0]

@@ -56,6 +56,11 @@ def test_the_composed_error_is_what_the_sum_misses(report: ValidationReport) -> 
     assert report.composed.kendall_tau == pytest.approx(1.0)
 
 
+def test_models_that_all_cost_a_tenth_more_teach_their_context(report: ValidationReport) -> None:
+    assert report.composed_in_context
+    assert report.composed_in_context.errors.mape < 0.02
+
+
 def test_the_object_has_the_keys_that_scripts_rely_on(report: ValidationReport) -> None:
     body = json.loads(json.dumps(report.to_object(), allow_nan=False))
     assert {"median", "p90"} <= set(body["noise_floor"])
