@@ -30,8 +30,9 @@ class ValidationInputs:
 class SearchInputs:
     """The search's trials.
 
-    `trials`: the rows of `planner.search.charts.front_frame`, one per trial; their `latency_ms` is on
-    `latency_device`, for a query of `latency_batch` samples, and `provenance` says what it rests on.
+    `trials`: one row per trial with `number`, `name`, `state`, `representation`, `accuracy`, `auc`, `log_loss`,
+    `latency_ms` (on `latency_device`, for a query of `latency_batch` samples), `provenance` (what that rests on),
+    `parameter_bytes`, `flops`, `feasible`, `pareto`, and where known the choices, `reason` and `train_seconds`.
     `objectives` and `constraints` are those of the study; `chosen` is the trial whose components are shown.
     """
 
@@ -40,7 +41,6 @@ class SearchInputs:
     constraints: Mapping[str, float] = field(default_factory=dict)
     latency_device: str = ""
     latency_batch: int = 0
-    provenance: str = "predicted"
     hypervolume: float | None = None
     chosen: int | None = None
 
@@ -50,7 +50,7 @@ class MappingInputs:
     """Why the plan holds the paths it holds.
 
     `decisions`: one row per step and device with `device`, `role`, `candidate` (None where the step took none) and
-    `reason`, as `planner.mapping` records them.
+    `reason`, as `planner.mapping` records them, and where known `representation` and `parameter_bytes`.
     """
 
     decisions: Rows
@@ -60,10 +60,10 @@ class MappingInputs:
 class ServingInputs:
     """The plan under load.
 
-    `simulations`: per policy the object of `recplan simulate --json`, with `policy` (a label, unique) and `static`
-    (whether it serves every query on one path). `capacity`: the object of `recplan capacity --json`, whose policies
-    carry the same labels; `confidence` of its intervals, 0.95 by default. The three frames are those of
-    `serving_sim.charts`, as rows.
+    `simulations`: per policy the object of `recplan simulate --json`, whose `policy` is a label of its own, with
+    `static` (whether it serves every query on one path). `capacity`: the object of `recplan capacity --json` with the
+    same labels, and `confidence`, that of its intervals (0.95 by default). `latency`, `path_share` (of one policy) and
+    `violations` are the frames of `serving_sim.charts` as rows.
     """
 
     simulations: Rows

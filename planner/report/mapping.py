@@ -40,6 +40,8 @@ _DECISIONS = (
         "compact: for a small memory; device: whether the device is used",
     ),
     Column(key="candidate", title="Candidate"),
+    Column(key="representation", title="Representation"),
+    Column(key="parameter_bytes", title="Parameters", kind="bytes"),
     Column(key="reason", title="Why"),
 )
 

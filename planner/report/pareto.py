@@ -7,14 +7,16 @@ from planner.report.blocks import Chart, Column, Row, Rows, Section, Table
 from planner.report.cells import format_number
 from planner.report.frames import frame_of
 from planner.report.inputs import SearchInputs
-from planner.report.provenance import grade
+from planner.report.provenance import Provenance, weakest
 from planner.report.restyle import grade_marks, undash
 from planner.search.charts import front_chart
+from planner.search.frames import CHOICE_COLUMNS
 from profiles.units import format_bytes, format_count, format_ms
 
-__all__ = ["pareto_rows", "search_section"]
+__all__ = ["front_rows", "pareto_rows", "search_section"]
 
 _TITLE = "The search and its Pareto front"
+_CHARTED = ("name", "state", "log_loss", "parameter_bytes", "flops", "reason", "train_seconds")
 _NAMES = {
     "auc": "AUC",
     "flops": "FLOPs",
@@ -47,29 +49,54 @@ def search_section(search: SearchInputs | None) -> Section:
         title=_TITLE,
         short="Search",
         prose=_prose(search, members),
-        charts=(_front(search),),
+        charts=(_front(search),) if search.trials else (),
         tables=tables,
     )
 
 
 def pareto_rows(search: SearchInputs) -> Rows:
-    """The members of the front, the most accurate first, with the chosen one marked."""
+    """The members of the front, the best first, with the chosen one marked."""
     members: list[Row] = [
-        {**row, "provenance": grade(search.provenance), "chosen": row["number"] == search.chosen}
+        {**row, "provenance": _provenance(search), "chosen": row["number"] == search.chosen}
         for row in search.trials
         if row.get("pareto")
     ]
     return tuple(sorted(members, key=lambda row: (-(row.get("auc") or row.get("accuracy") or 0.0), row["number"])))
 
 
+def front_rows(search: SearchInputs) -> Rows:
+    """All trials as the chart wants them; `on_front` says that none is better in both AUC and latency."""
+    known = [row for row in search.trials if row.get("auc") is not None and row.get("latency_ms") is not None]
+    absent = dict.fromkeys((*CHOICE_COLUMNS, *_CHARTED))
+    return tuple(
+        {
+            **absent,
+            **row,
+            "provenance": _provenance(search),
+            "on_front": row in known and not any(_beats(other, row) for other in known),
+        }
+        for row in search.trials
+    )
+
+
+def _beats(other: Row, row: Row) -> bool:
+    is_no_worse = other["auc"] >= row["auc"] and other["latency_ms"] <= row["latency_ms"]
+    return bool(is_no_worse and (other["auc"], other["latency_ms"]) != (row["auc"], row["latency_ms"]))
+
+
+def _provenance(search: SearchInputs) -> Provenance:
+    """What the latencies rest on; trials that say nothing are predicted."""
+    return weakest(row.get("provenance") or "predicted" for row in search.trials)
+
+
 def _front(search: SearchInputs) -> Chart:
-    rows = tuple({**row, "provenance": grade(search.provenance)} for row in search.trials)
+    rows = front_rows(search)
     spec = grade_marks(undash(front_chart(frame_of(rows), device=search.latency_device).to_dict()))
     return Chart(
         name="front",
         title="Quality over latency",
         summary=f"{len(rows)} candidates by held-out AUC and latency, with the front of the two as a line.",
-        spec=_estimated(spec) if search.provenance == "estimated" else spec,
+        spec=_estimated(spec) if _provenance(search) == "estimated" else spec,
         rows=rows,
         note="Large marks are on the front over all objectives; the line joins the best in the two shown here.",
     )
@@ -91,7 +118,7 @@ def _prose(search: SearchInputs, members: Rows) -> tuple[str, ...]:
     )
     where = f" on {search.latency_device}" if search.latency_device else ""
     size = f" for a query of {search.latency_batch:,} samples" if search.latency_batch else ""
-    latency = f"Latency is {grade(search.provenance)}{where}{size}; accuracy comes from training."
+    latency = f"Latency is {_provenance(search)}{where}{size}; accuracy comes from training."
     return (f"{text} {latency}{_hypervolume(search)}",)
 
 

@@ -91,10 +91,10 @@ def sample_serving(path: str = "hybrid@gpu", best: str = "mp-rec") -> ServingInp
         simulations=(
             simulation(best, {"table@cpu": 0.38, "dhe@cpu": 0.0, path: 0.62}),
             simulation(
-                "static table@cpu", {"table@cpu": 1.0}, accuracy=0.8012, correct_predictions_in_sla_per_s=102_500
+                "static (path=table@cpu)", {"table@cpu": 1.0}, accuracy=0.8012, correct_predictions_in_sla_per_s=102_500
             ),
             simulation(
-                "static dhe@cpu",
+                "static (path=dhe@cpu)",
                 {"dhe@cpu": 1.0},
                 latency_ms=slow,
                 sla_violation_share=0.21,
@@ -106,11 +106,15 @@ def sample_serving(path: str = "hybrid@gpu", best: str = "mp-rec") -> ServingInp
             "sla_ms": 10.0,
             "percentile": 99.0,
             "upper_bound_qps": 2900.0,
-            "policies": [capacity(best, 1830), capacity("static table@cpu", 1350), capacity("static dhe@cpu", 240)],
+            "policies": [
+                capacity(best, 1830),
+                capacity("static (path=table@cpu)", 1350),
+                capacity("static (path=dhe@cpu)", 240),
+            ],
         },
         latency=tuple(
             {"policy": policy, "latency_ms": scale * 1.3**at, "slower_share": 0.5 ** (at * 0.8) if at < 18 else 0.0}
-            for policy, scale in ((best, 0.8), ("static table@cpu", 0.7), ("static dhe@cpu", 2.4))
+            for policy, scale in ((best, 0.8), ("static (path=table@cpu)", 0.7), ("static (path=dhe@cpu)", 2.4))
             for at in range(20)
         ),
         path_share=tuple(
@@ -132,7 +136,7 @@ def sample_serving(path: str = "hybrid@gpu", best: str = "mp-rec") -> ServingInp
                 "violation_share": min(1.0, (qps / top) ** 8 / 100),
                 "verdict": "stable",
             }
-            for policy, top in ((best, 1830), ("static table@cpu", 1350), ("static dhe@cpu", 240))
+            for policy, top in ((best, 1830), ("static (path=table@cpu)", 1350), ("static (path=dhe@cpu)", 240))
             for qps in range(200, 2200, 200)
         ),
     )
@@ -174,12 +178,8 @@ def sample_search(representation: str = "hybrid") -> SearchInputs:
             "flops": 10 ** generator.uniform(4, 6),
             "feasible": True,
             "pareto": number % 5 == 0,
-            "on_front": number % 10 == 0,
             "dim": 16,
-            "dhe_k": None if number % 4 == 0 else 64,
-            "dhe_width": None,
-            "dhe_depth": None,
-            "select_largest": None,
+            "provenance": "predicted",
             "reason": "",
             "train_seconds": 4.0 + number / 10,
         }

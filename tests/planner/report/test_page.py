@@ -5,10 +5,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from planner.report import build_report, rebuild_report
+from planner.report import ReportInputs, build_report, rebuild_report
 from planner.report.page import script_json, themed
 from profiles.errors import StorageError
-from tests.planner.report.sample import sample_inputs
+from tests.planner.report.sample import FINGERPRINT
 from tests.planner.report.test_files import no_file_longer_than
 
 
@@ -85,5 +85,5 @@ def test_a_full_disk_leaves_the_old_page(tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     page.write_text("the old page")
     with no_file_longer_than(20_000), pytest.raises(StorageError):
-        build_report(sample_inputs(), tmp_path)
+        build_report(ReportInputs(name="bare", created="", study={}, fingerprint=FINGERPRINT), tmp_path)
     assert page.read_text() == "the old page"

@@ -8,7 +8,7 @@ from planner.report.components import component_rows
 from planner.report.facts import serving_facts
 from planner.report.mapping import mapping_section, memory_rows, path_rows
 from planner.report.origin import origin_section, study_rows
-from planner.report.pareto import pareto_rows, search_section
+from planner.report.pareto import front_rows, pareto_rows, search_section
 from planner.report.sections import answer_of, sections_of
 from planner.report.serving import policy_rows, serving_section
 from planner.report.validation import error_rows, validation_section
@@ -94,8 +94,28 @@ def test_the_front_is_listed_from_the_best_with_the_chosen_marked() -> None:
     assert [row["auc"] for row in rows] == sorted((row["auc"] for row in rows), reverse=True)
 
 
+def test_the_line_joins_the_trials_that_none_beats_in_both() -> None:
+    rows = front_rows(sample_search())
+    front = sorted((row["latency_ms"], row["auc"]) for row in rows if row["on_front"])
+    assert front == sorted(front, key=lambda point: point[1])
+    assert max(row["auc"] for row in rows) == front[-1][1]
+    assert min(row["latency_ms"] for row in rows) == front[0][0]
+
+
+def test_trials_without_an_outcome_are_on_no_front() -> None:
+    failed = {"number": 0, "state": "failed", "representation": "dhe", "auc": None, "latency_ms": 0.1}
+    search = replace(sample_search(), trials=(failed, *sample_search().trials))
+    assert front_rows(search)[0]["on_front"] is False
+
+
+def test_a_search_without_trials_has_no_chart() -> None:
+    assert not search_section(replace(sample_search(), trials=())).charts
+
+
 def test_a_latency_that_was_estimated_is_called_so() -> None:
-    section = search_section(replace(sample_search(), provenance="estimated", constraints={}, hypervolume=None))
+    search = sample_search()
+    trials = tuple({**row, "provenance": "estimated"} for row in search.trials)
+    section = search_section(replace(search, trials=trials, constraints={}, hypervolume=None))
     assert "Latency is estimated on cpu" in section.prose[0]
     assert "estimated latency on cpu (ms)" in str(section.charts[0].spec)
 
