@@ -19,7 +19,15 @@ from profiles.errors import InputError
 from profiles.records import ComponentProfile, Fingerprint, Latency
 from profiles.units import MS_PER_S
 
-__all__ = ["WHOLE_MODEL", "TrainingRows", "component_of", "limits_of", "require_possible", "training_rows"]
+__all__ = [
+    "WHOLE_MODEL",
+    "TrainingRows",
+    "component_of",
+    "contention_notes",
+    "limits_of",
+    "require_possible",
+    "training_rows",
+]
 
 WHOLE_MODEL = "model"
 _CONTRADICTION = 1.1
@@ -77,7 +85,10 @@ def training_rows(profiles: Iterable[ComponentProfile]) -> TrainingRows:
         label_ms=np.array([np.median([one.p25_ms for one in grouped[c]]) for c in order]),
         relative_iqr=np.array([np.median([one.iqr_ms / one.median_ms for one in grouped[c]]) for c in order]),
         fingerprint=measured[0].fingerprint,
-        notes=(*_contradictions(grouped, order), *_contention(measured)),
+        notes=(
+            *_contradictions(grouped, order),
+            *contention_notes("rows", [p.warm for p in measured if p.warm is not None]),
+        ),
     )
 
 
@@ -103,6 +114,14 @@ def require_possible(rows: TrainingRows, work: WorkFormula, limits: PhysicalLimi
                 f"component {family_of(component)} at batch {component.batch}: {label_ms:.3g} ms would be {rate:.3g} "
                 f"FLOP/s, beyond the {limits.flops_per_s:.3g} that {rows.fingerprint.device} can reach"
             )
+
+
+def contention_notes(what: str, latencies: Sequence[Latency]) -> list[str]:
+    """A note on how many of the latencies were measured while other work held the processor, where there are any."""
+    contended = sum(one.wall_over_cpu is not None and one.wall_over_cpu > _CONTENTION for one in latencies)
+    if not contended:
+        return []
+    return [f"{contended} of {len(latencies)} {what} were measured while other work held the processor"]
 
 
 def _checked(profile: ComponentProfile) -> Latency:
@@ -133,11 +152,3 @@ def _contradictions(grouped: dict[Component, list[Latency]], order: Sequence[Com
         return []
     apart = f"labels more than 10 % apart (up to a factor of {max(spreads):.2f})"
     return [f"{len(doubtful)} components were measured more than once with {apart}; their median is used"]
-
-
-def _contention(profiles: Sequence[ComponentProfile]) -> list[str]:
-    ratios = [p.warm.wall_over_cpu for p in profiles if p.warm is not None and p.warm.wall_over_cpu is not None]
-    contended = sum(ratio > _CONTENTION for ratio in ratios)
-    if not contended:
-        return []
-    return [f"{contended} of {len(profiles)} rows were measured while other work held the processor"]

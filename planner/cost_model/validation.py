@@ -14,7 +14,7 @@ from planner.cost_model.family import HeldOut
 from planner.cost_model.features import WorkFormula, family_of
 from planner.cost_model.model import fit_device_model
 from planner.cost_model.noise import NoiseFloor, Remeasure, noise_floor
-from planner.cost_model.training_rows import WHOLE_MODEL
+from planner.cost_model.training_rows import WHOLE_MODEL, contention_notes
 from planner.cost_model.whole_models import MeasuredModel
 from profiles.component import Component
 from profiles.hardware import LOCAL_CPU
@@ -100,7 +100,7 @@ def validate(
         composed_in_context=_composed(whole_models, _in_held_out_context(whole_models, sums)),
         interval_coverage_90=float(np.mean(inside)) if inside else None,
         points=_frame([*points, *_model_points(whole_models, sums)]),
-        notes=model.notes,
+        notes=(*model.notes, *contention_notes("whole models", [one.latency for one in whole_models])),
     )
 
 
