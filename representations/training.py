@@ -126,19 +126,23 @@ class _Run:
             self._tell(number, loss)
 
     def _update(self, rows_B: Tensor) -> float:
-        remaining = 1 - self.step / self.steps
-        self.adam.param_groups[0]["lr"] = self.config.learning_rate * remaining
-        logits_B = self.model(self.dense_NF[rows_B], self.ids_NS[rows_B])
+        self.adam.param_groups[0]["lr"] = self.config.learning_rate * (1 - self.step / self.steps)
+        logits_B = self.model(self.dense_NF[rows_B], self._masked(self.ids_NS[rows_B]))
         loss = binary_cross_entropy_with_logits(logits_B, self.labels_N[rows_B])
         self.adam.zero_grad()
         torch.autograd.backward(loss)
         self.adam.step()
         if self.adagrad is not None:
-            self.adagrad.param_groups[0]["learning_rate"] = self.config.table_learning_rate * remaining
             self.adagrad.step()
             self.adagrad.zero_grad()
         self.step += 1
         return loss.item()
+
+    def _masked(self, ids_BS: Tensor) -> Tensor:
+        """The ids, a few of them 0, so that what stands for an unseen value has learned from every feature."""
+        if not self.config.unknown_share:
+            return ids_BS
+        return ids_BS * (torch.rand(ids_BS.shape, generator=self.generator) >= self.config.unknown_share)
 
     def _tell(self, epoch: int, loss: float) -> None:
         if not np.isfinite(loss):

@@ -17,8 +17,9 @@ __all__ = ["TrainingConfig", "TrainingProgress", "TrainingResult"]
 class TrainingConfig:
     """Adam with `learning_rate` for dense weights, row-wise Adagrad with `table_learning_rate` for tables.
 
-    Both rates fall linearly to zero over all steps. Training stops after `patience` epochs without a better validation
+    Adam's rate falls linearly to zero over all steps; Adagrad's slows by itself. Training stops after `patience` epochs without a better validation
     log loss, and the best epoch's weights are kept. `maximum_rows` trains on the latest rows only.
+    `unknown_share` of all ids is replaced by 0 while training, at random, so that id 0 (missing, unseen) is learned.
     `threads` is torch's thread count meanwhile; with 1, equal seeds give equal results.
     """
 
@@ -26,6 +27,7 @@ class TrainingConfig:
     batch_size: int = 2048
     learning_rate: float = 5e-3
     table_learning_rate: float = 0.2
+    unknown_share: float = 0.01
     patience: int = 1
     seed: int = 0
     threads: int = 1
@@ -39,6 +41,8 @@ class TrainingConfig:
         for name in ("learning_rate", "table_learning_rate"):
             if not 0 < getattr(self, name) < float("inf"):
                 raise InputError(f"training.{name}: must be finite and > 0, but got {getattr(self, name)}")
+        if not 0 <= self.unknown_share < 1:
+            raise InputError(f"training.unknown_share: must be in [0, 1), but got {self.unknown_share}")
         if self.seed < 0:
             raise InputError(f"training.seed: must be >= 0, but got {self.seed}")
 

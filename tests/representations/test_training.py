@@ -6,6 +6,7 @@ import torch
 
 from profiles.errors import InputError, MeasurementError
 from representations.assignment import Representation, with_representation
+from representations.build import build_model
 from representations.datasets import Splits, SyntheticSpec, load_dataset, make_synthetic, split_dataset
 from representations.metrics import score
 from representations.presets import get_preset
@@ -87,6 +88,14 @@ def test_a_loss_that_is_not_finite_stops_training(splits: Splits) -> None:
         train(SPEC, splits, TrainingConfig(learning_rate=1e30, batch_size=64))
 
 
+def test_id_0_is_learned_where_some_ids_are_masked(splits: Splits) -> None:
+    config = TrainingConfig(epochs=1, batch_size=1000)
+    begun = build_model(SPEC).state_dict()["embeddings.0.weight"]
+    for share, is_learned in ((0.0, False), (0.05, True)):
+        trained = train(SPEC, splits, replace(config, unknown_share=share)).model.state_dict()["embeddings.0.weight"]
+        assert torch.equal(begun[0], trained[0]) is not is_learned
+
+
 def test_models_without_dense_features_train(splits: Splits) -> None:
     result = train(replace(SPEC, dense_features=0, bottom_mlp=()), splits, TrainingConfig(epochs=1))
     assert 0.5 < result.auc < 1
@@ -100,6 +109,7 @@ def test_models_without_dense_features_train(splits: Splits) -> None:
         ({"maximum_rows": -1}, "training.maximum_rows: must be >= 1, but got -1"),
         ({"learning_rate": 0.0}, "training.learning_rate: must be finite and > 0, but got 0"),
         ({"table_learning_rate": float("nan")}, "training.table_learning_rate: must be finite"),
+        ({"unknown_share": 1.0}, r"training.unknown_share: must be in \[0, 1\), but got 1"),
         ({"seed": -1}, "training.seed: must be >= 0"),
     ],
 )
