@@ -17,10 +17,10 @@ __all__ = ["TrainingConfig", "TrainingProgress", "TrainingResult"]
 class TrainingConfig:
     """Adam with `learning_rate` for dense weights, row-wise Adagrad with `table_learning_rate` for tables.
 
-    Adam's rate falls linearly to zero over all steps; Adagrad's slows by itself. Training stops after `patience` epochs without a better validation
-    log loss, and the best epoch's weights are kept. `maximum_rows` trains on the latest rows only.
-    `unknown_share` of all ids is replaced by 0 while training, at random, so that id 0 (missing, unseen) is learned.
-    `threads` is torch's thread count meanwhile; with 1, equal seeds give equal results.
+    Adam's rate falls linearly to zero over all steps; Adagrad's slows by itself. Training stops after `patience`
+    epochs without a better validation log loss, and the best epoch's weights are kept. `unknown_share` of all ids is
+    replaced by 0 while training, at random, so that id 0 (missing, unseen) is learned. `maximum_rows` trains on the
+    latest rows only. `threads` is torch's thread count meanwhile; with 1, equal seeds give equal results.
     """
 
     epochs: int = 2
