@@ -2,8 +2,8 @@
 
 Each seed's queries are drawn once and served again at every rate of a bisection (common random numbers), so that
 policies and rates differ by what they do and not by luck. A greedy policy's violations need not grow steadily with the
-rate; the bisection then finds one rate where holding turns into not holding. A finite run can hold a loose SLA above the
-rate that the devices sustain, so the fluid upper bound is the highest rate tried.
+rate; the bisection then finds one rate where holding turns into not holding. A finite run can hold a loose SLA above
+the rate that the devices sustain, so the fluid upper bound is the highest rate tried.
 """
 
 import math
