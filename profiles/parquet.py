@@ -9,11 +9,11 @@ from typing import Any
 
 import polars as pl
 
-from profiles.atomic import replace_file
 from profiles.errors import CorruptFileError, InputError
+from profiles.files import replace_file
 from profiles.records import LATENCY_FIELDS, SCHEMA, ComponentProfile, Fingerprint, Latency
 
-__all__ = ["FRAME_SCHEMA", "profile_frame", "read_profiles", "write_profiles"]
+__all__ = ["FRAME_SCHEMA", "profile_frame", "read_profiles", "write_frame", "write_profiles"]
 
 _LATENCY_TYPES: Mapping[str, type[pl.DataType]] = {"n": pl.Int64, "visits": pl.Int64}
 _PROFILE_TYPES: Mapping[str, type[pl.DataType]] = {
@@ -46,9 +46,14 @@ def profile_frame(profiles: Sequence[ComponentProfile]) -> pl.DataFrame:
 
 def write_profiles(path: Path, profiles: Sequence[ComponentProfile]) -> None:
     """Replace the file as a whole; a `StorageError` leaves the old one."""
+    write_frame(path, profile_frame(profiles), SCHEMA)
+
+
+def write_frame(path: Path, frame: pl.DataFrame, schema: str) -> None:
+    """Replace a Parquet file as a whole, the schema in its metadata; a `StorageError` leaves the old one."""
     # Polars' own errors about a full disk are no OSError, so the bytes are written here.
     body = io.BytesIO()
-    profile_frame(profiles).write_parquet(body, metadata={"schema": SCHEMA})
+    frame.write_parquet(body, metadata={"schema": schema})
     replace_file(path, body.getvalue())
 
 

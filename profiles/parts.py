@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from profiles.atomic import replace_file
 from profiles.errors import CorruptFileError, StorageError
+from profiles.files import make_folder, replace_file
 
 __all__ = ["TornLineWarning", "append_line", "read_lines", "write_lines"]
 
@@ -57,6 +57,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def write_lines(path: Path, rows: Sequence[dict[str, Any]]) -> None:
     """Replace a file of JSON lines as a whole; a `StorageError` leaves the old one."""
+    make_folder(path.parent)
     replace_file(path, b"".join(map(_line, rows)))
 
 

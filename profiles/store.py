@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from profiles.errors import CorruptFileError, InputError, StorageError
+from profiles.files import make_folder
 from profiles.parts import append_line, read_lines
 from profiles.records import ComponentProfile
 
@@ -66,7 +67,7 @@ class ProfileStore:
         from profiles.parquet import write_profiles
 
         path = self.directory / PARQUET_NAME
-        self._make_directory()
+        make_folder(self.directory)
         with self._locked(fcntl.LOCK_EX):
             parts = self._parts()
             write_profiles(path, self.load())
@@ -94,16 +95,10 @@ class ProfileStore:
     def _own_part(self) -> Path:
         # A forked child must not share its parent's part.
         if self._part is None or self._writer != os.getpid():
-            self._make_directory()
+            make_folder(self.directory)
             self._writer = os.getpid()
             self._part = self.directory / f"part-{time.time_ns():020d}-{self._writer}-{secrets.token_hex(4)}.jsonl"
         return self._part
-
-    def _make_directory(self) -> None:
-        try:
-            self.directory.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StorageError(error.errno, f"cannot make the folder: {error.strerror}", str(self.directory)) from error
 
     @contextmanager
     def _locked(self, kind: int) -> Iterator[None]:

@@ -2,13 +2,14 @@
 
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from profiles.component import Component
 from profiles.executors.protocol import Executor
 from profiles.hardware import LOCAL_CPU
 from profiles.providers.protocol import ComponentProvider
+from profiles.records import ComponentProfile
 from profiles.store import ProfileStore
 from profiles.sweep_options import SweepOptions
 
@@ -62,16 +63,10 @@ def sweep(
     start = time.perf_counter()
     key = executor.fingerprint(device, options.threads).device_key()
     wanted = {component.content_hash(key): component for component in components}
-    reasons = {
-        row.content_hash: row.reason
-        for row in store.load()
-        if row.content_hash in wanted and not (options.retry_skipped and row.provenance == "skipped")
-    }
-    known_skips = {row: reason for row, reason in reasons.items() if reason}
-    reused = len(reasons) - len(known_skips)
-    missing = {name: component for name, component in wanted.items() if name not in reasons}
-
-    skipped: dict[str, str] = {}
+    known = _known_rows(store, wanted, options)
+    skipped = {name: row.reason for name, row in known.items() if row.provenance == "skipped"}
+    missing = {name: component for name, component in wanted.items() if name not in known}
+    failed: dict[str, str] = {}
     written: set[str] = set()
     for row in executor.measure(plan_groups(missing, provider, options), provider, device, options):
         # A worker that died late may have its group measured twice.
@@ -80,19 +75,19 @@ def sweep(
         store.append(row)
         written.add(row.content_hash)
         if row.provenance == "skipped":
-            skipped[row.content_hash] = row.reason
+            failed[row.content_hash] = row.reason
         if progress:
-            progress(_progress(len(written), len(missing), len(skipped), time.perf_counter() - start))
+            progress(_progress(len(written), len(missing), len(failed), time.perf_counter() - start))
     return SweepResult(
-        measured=len(written) - len(skipped),
-        reused=reused,
-        skipped=tuple(sorted((known_skips | skipped).items())),
+        measured=len(written) - len(failed),
+        reused=len(known) - len(skipped),
+        skipped=tuple(sorted((skipped | failed).items())),
         seconds=time.perf_counter() - start,
     )
 
 
 def plan_groups(
-    missing: dict[str, Component], provider: ComponentProvider, options: SweepOptions
+    missing: Mapping[str, Component], provider: ComponentProvider, options: SweepOptions
 ) -> tuple[tuple[Component, ...], ...]:
     """Groups in an order that depends on the content hashes and the seed alone."""
     names = sorted(missing)
@@ -107,6 +102,16 @@ def plan_groups(
         groups[-1].append(missing[name])
         room_bytes -= size_bytes
     return tuple(tuple(group) for group in groups)
+
+
+def _known_rows(
+    store: ProfileStore, wanted: Mapping[str, Component], options: SweepOptions
+) -> dict[str, ComponentProfile]:
+    return {
+        row.content_hash: row
+        for row in store.load()
+        if row.content_hash in wanted and not (options.retry_skipped and row.provenance == "skipped")
+    }
 
 
 def _in_process() -> Executor:

@@ -28,19 +28,23 @@ class RayExecutor:
     started that. Concurrent measurements spoil each other: run one sweep per device at a time.
     """
 
-    def __init__(self, address: str = "local", *, retries: int = 1) -> None:
+    def __init__(self, address: str = "local", *, retries: int = 1, start_timeout_s: float = 300.0) -> None:
         self._address = address
         self._retries = retries
+        self._start_timeout_s = start_timeout_s
         self._workers: dict[tuple[str, int], Any] = {}
         self._has_connected = False
 
     def fingerprint(self, device: str, threads: int) -> Fingerprint:
         """The fingerprint that the actor of that device reports."""
+        worker = self._worker(device, threads)
         try:
-            fingerprint: Fingerprint = ray.get(self._worker(device, threads).fingerprint.remote())
-        except ray.exceptions.RayActorError as error:
+            fingerprint: Fingerprint = ray.get(worker.fingerprint.remote(), timeout=self._start_timeout_s)
+        except (ray.exceptions.RayActorError, ray.exceptions.GetTimeoutError) as error:
             self._forget(device, threads)
-            raise MeasurementError(f"the measuring worker of {device!r} did not start: {error}") from error
+            raise MeasurementError(
+                f"the measuring worker of {device!r} did not start within {self._start_timeout_s:g} s: {error}"
+            ) from error
         return fingerprint
 
     def measure(
@@ -97,7 +101,8 @@ class RayExecutor:
         return self._workers[key]
 
     def _forget(self, device: str, threads: int) -> None:
-        self._workers.pop((device, threads), None)
+        worker = self._workers.pop((device, threads))
+        ray.kill(worker)
 
     def _connect(self) -> None:
         if ray.is_initialized():

@@ -27,7 +27,7 @@ def test_buffers_flags_gradients_and_generators_come_back() -> None:
         net.eval()
     assert [module.training for module in net.modules()] == [True, False, True, True]
     assert all(torch.equal(state[name], value) for name, value in net.state_dict().items())
-    assert parameter.grad is gradient
+    assert next(net.parameters()).grad is gradient
     assert torch.equal(numbers[0], torch.random.get_rng_state())
     assert numbers[1] == random.getstate()
 

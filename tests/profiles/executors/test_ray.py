@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from profiles.component import make_component
+from profiles.errors import MeasurementError
 from profiles.executors.ray import RayExecutor
 from profiles.store import ProfileStore
 from profiles.sweep import sweep
@@ -34,3 +35,10 @@ def test_a_group_whose_worker_dies_runs_again(executor: RayExecutor, tmp_path: P
     assert (tmp_path / "died").exists()
     assert (result.measured, result.skipped) == (2, ())
     assert len(next((tmp_path / "store").glob("part-*")).read_text().splitlines()) == 2
+
+
+@pytest.mark.slow
+def test_a_device_that_the_cluster_lacks_is_a_measurement_error() -> None:
+    impatient = RayExecutor(start_timeout_s=1.0)
+    with impatient, pytest.raises(MeasurementError, match=r"'cuda:0' did not start"):
+        impatient.fingerprint("cuda:0", 1)
