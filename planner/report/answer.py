@@ -9,6 +9,9 @@ from profiles.units import format_ms
 
 __all__ = ["Answer", "compose_answer"]
 
+# Half of the last digit that is shown.
+_SAME_ACCURACY = 0.00005
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answer:
@@ -93,7 +96,8 @@ def _against(facts: Facts, best: PolicyFacts) -> str:
         return ""
     kind = "single path" if rival.static else "routing policy"
     about = " (by estimate)" if "estimated" in {best.provenance, rival.provenance} else ""
-    accuracy = f"accuracy {format_points(best.accuracy - rival.accuracy)}"
+    gain = best.accuracy - rival.accuracy
+    accuracy = "the same accuracy" if abs(gain) < _SAME_ACCURACY else f"accuracy {format_points(gain)}"
     text = f"Against the best {kind}, {rival.title}{about}: {accuracy}"
     if not rival.holds:
         return f"{text}, and that one misses the SLA ({format_percent(rival.violation_share)} of its queries are late)."

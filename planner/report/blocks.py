@@ -51,7 +51,8 @@ class Column:
 class Table:
     """Rows under columns; columns that no row fills are left out.
 
-    `highlight` names a key whose truth lifts a row out; only the first `most` rows are shown, the frame holds all.
+    `highlight` names a key whose truth lifts a row out, `hidden` one whose truth leaves it to the frame, which holds
+    every row; `most` rows are shown.
     """
 
     name: str
@@ -59,8 +60,14 @@ class Table:
     columns: tuple[Column, ...]
     rows: Rows
     highlight: str = ""
+    hidden: str = ""
     most: int = 40
     half: bool = False
+
+    @property
+    def shown_rows(self) -> Rows:
+        """The rows on the page."""
+        return tuple(row for row in self.rows if not (self.hidden and row.get(self.hidden)))[: self.most]
 
     @property
     def filled_columns(self) -> tuple[Column, ...]:

@@ -7,6 +7,8 @@ from profiles.records import ComponentProfile
 
 __all__ = ["component_rows", "components_section"]
 
+# Below this share of the model's latency, a component deep in the tree is left to the frame.
+_LEAST_SHARE = 0.01
 _TITLE = "Where the chosen model's time goes"
 _COLUMNS = (
     Column(key="label", title="Component"),
@@ -34,7 +36,9 @@ def components_section(profile: tuple[ComponentProfile, ...] | None) -> Section:
             missing="The chosen model was not profiled in this run.",
         )
     rows = component_rows(profile)
-    table = Table(name="components", caption="Components, as they nest", columns=_COLUMNS, rows=rows, most=80)
+    table = Table(
+        name="components", caption="Components, as they nest", columns=_COLUMNS, rows=rows, hidden="minor", most=60
+    )
     return Section(
         anchor="components",
         title=_TITLE,
@@ -65,13 +69,15 @@ def _icicle(profile: tuple[ComponentProfile, ...]) -> Chart:
 
 def _row(row: ComponentProfile, whole: float | None) -> dict[str, object]:
     in_situ = _in_situ(row)
+    share = in_situ / whole if in_situ is not None and whole else None
     return {
         "component": row.path,
         "label": ("Σ " if row.provenance == "aggregated" else "") + (row.path.rpartition(".")[2] or "whole model"),
         "class_name": row.class_name,
         "depth": row.depth,
         "in_situ_ms": in_situ,
-        "share": in_situ / whole if in_situ is not None and whole else None,
+        "share": share,
+        "minor": row.depth > 1 and (share is None or share < _LEAST_SHARE),
         "warm_ms": row.warm.median_ms if row.warm else None,
         "spread": row.in_situ.iqr_ms / row.in_situ.median_ms if row.in_situ and row.in_situ.median_ms else None,
         "flops": row.flops,

@@ -62,14 +62,15 @@ class ServingInputs:
 
     `simulations`: per policy the object of `recplan simulate --json`, whose `policy` is a label of its own, with
     `static` (whether it serves every query on one path). `capacity`: the object of `recplan capacity --json` with the
-    same labels, and `confidence`, that of its intervals (0.95 by default). `latency`, `path_share` (of one policy) and
-    `violations` are the frames of `serving_sim.charts` as rows.
+    same labels, and `confidence`, that of its intervals (0.95 by default). `latency`, `violations` and `path_share`
+    are the frames of `serving_sim.charts` as rows; `path_share_policy` is the label that the last one is of.
     """
 
     simulations: Rows
     capacity: Mapping[str, Any] | None = None
     latency: Rows = ()
     path_share: Rows = ()
+    path_share_policy: str = ""
     violations: Rows = ()
 
     def __post_init__(self) -> None:

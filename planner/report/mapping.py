@@ -7,7 +7,7 @@ from typing import Any
 from planner.report.blocks import Chart, Column, Row, Rows, Section, Table
 from planner.report.inputs import MappingInputs
 from planner.report.provenance import grade
-from planner.report.specs import memory_spec
+from planner.report.specs import SPARSE_SHARE, memory_spec
 from profiles.units import format_bytes
 from serving_sim.plan import Device, Path, Plan, plan_from_object
 
@@ -122,11 +122,15 @@ def _prose(plan: Plan, *, kept_known: bool) -> str:
 
 
 def _memory_chart(rows: Rows) -> Chart:
+    taken: dict[str, float] = {}
+    for row in rows:
+        taken[row["device"]] = taken.get(row["device"], 0.0) + row["share"]
+    is_sparse = max(taken.values()) < SPARSE_SHARE
     return Chart(
         name="memory",
         title="Memory budget taken, per device",
         summary="Stacked bars: the share of each device's memory budget that its paths' parameters take.",
         spec=memory_spec(rows),
         rows=rows,
-        note="The line at 100 % is the whole budget.",
+        note="The axis ends long before the whole budget." if is_sparse else "The line at 100 % is the whole budget.",
     )

@@ -25,7 +25,11 @@ _MULTIPLE = frozenset({"concat", "facet", "hconcat", "vconcat", "repeat"})
 
 def render_page(inputs: ReportInputs, answer: Answer, sections: tuple[Section, ...]) -> str:
     """The whole page, scripts and styles inlined: it asks the network for nothing."""
-    specs = {chart.name: themed(chart.spec) for section in sections for chart in section.charts}
+    specs = {
+        chart.name: themed(chart.spec, columns=2 if chart.half else None)
+        for section in sections
+        for chart in section.charts
+    }
     return (
         _environment()
         .get_template("page.html.j2")
@@ -48,10 +52,10 @@ def script_json(value: object) -> Markup:
     return Markup(text)  # noqa: S704 (every sign that HTML knows is escaped above)
 
 
-def themed(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """The spec with the page's look; a single view fills the width of its column."""
+def themed(spec: Mapping[str, Any], *, columns: int | None = None) -> dict[str, Any]:
+    """The spec with the page's look; a single view fills the width of its column. `columns` are those of legends."""
     body = {key: part for key, part in spec.items() if key != "title"}
-    body |= {"config": chart_config(), "background": None}
+    body |= {"config": chart_config(columns), "background": None}
     if not _MULTIPLE.isdisjoint(spec):
         return body
     return {**body, "width": "container", "autosize": {"type": "fit-x", "contains": "padding"}}

@@ -98,7 +98,8 @@ def _front(search: SearchInputs) -> Chart:
         summary=f"{len(rows)} candidates by held-out AUC and latency, with the front of the two as a line.",
         spec=_estimated(spec) if _provenance(search) == "estimated" else spec,
         rows=rows,
-        note="Large marks are on the front over all objectives; the line joins the best in the two shown here.",
+        note="Large marks are on the front over all objectives; the line joins the best in the two shown here. "
+        "Grey at the foot: not trained, being outside the limits or failed.",
     )
 
 

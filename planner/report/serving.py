@@ -26,14 +26,6 @@ _LATENCY = Chart(
     spec={},
     rows=(),
 )
-_SHARES = Chart(
-    name="path_share",
-    title="Path taken, by query size",
-    summary="For each class of query sizes, the share of queries that each path took.",
-    spec={},
-    rows=(),
-    half=True,
-)
 _VIOLATIONS = Chart(
     name="violations",
     title="Late queries over load",
@@ -168,13 +160,25 @@ def _run_charts(facts: Facts, serving: ServingInputs) -> tuple[Chart, ...]:
     allowed = 1 - facts.percentile / 100
     drawn: tuple[tuple[Chart, Rows, Callable[[], Any]], ...] = (
         (_LATENCY, latency, lambda: latency_chart(frame_of(latency), facts.sla_ms)),
-        (_SHARES, shares, lambda: path_share_chart(frame_of(shares))),
+        (_shares_chart(serving.path_share_policy), shares, lambda: path_share_chart(frame_of(shares))),
         (_VIOLATIONS, violations, lambda: violations_chart(frame_of(violations), allowed)),
     )
     return tuple(
         replace(chart, spec={**grade_marks(undash(draw().to_dict())), "height": _HEIGHT}, rows=rows)
         for chart, rows, draw in drawn
         if rows
+    )
+
+
+def _shares_chart(policy: str) -> Chart:
+    return Chart(
+        name="path_share",
+        title="Path taken, by query size",
+        summary="For each class of query sizes, the share of queries that each path took.",
+        note=f"Under {policy}." if policy else "",
+        spec={},
+        rows=(),
+        half=True,
     )
 
 

@@ -12,9 +12,10 @@ from planner.report.provenance import GRADES
 from planner.report.restyle import DASHES, FILLS
 from profiles.charts.theme import PALETTE
 
-__all__ = ["capacity_spec", "memory_spec", "provenance_key_spec", "scatter_spec"]
+__all__ = ["SPARSE_SHARE", "capacity_spec", "memory_spec", "provenance_key_spec", "scatter_spec"]
 
 _BAND = 0.10
+SPARSE_SHARE = 0.2
 _BLUE = PALETTE[0]
 _BAR_HEIGHT = 34
 
@@ -51,8 +52,13 @@ def scatter_spec(points: Rows) -> dict[str, Any]:
 
 
 def memory_spec(rows: Rows) -> dict[str, Any]:
-    """Per device, the share of its memory budget that each path's parameters take; the line is the whole budget."""
-    furthest = max([1.0, *_totals(rows).values()])
+    """Per device, the share of its memory budget that each path's parameters take; the line is the whole budget.
+
+    Where all take little (`SPARSE_SHARE`), the axis ends soon after them, and the budget's line is out of sight.
+    """
+    fullest = max(_totals(rows).values(), default=0.0)
+    is_sparse = fullest < SPARSE_SHARE
+    furthest = fullest * 1.1 if is_sparse else max(1.0, fullest) * 1.02
     bars = (
         alt.Chart(frame_of(rows))
         .mark_bar(height={"band": 0.62}, stroke="white", strokeWidth=1)
@@ -62,7 +68,7 @@ def memory_spec(rows: Rows) -> dict[str, Any]:
                 title="share of the device's memory budget",
                 stack="zero",
                 axis=alt.Axis(format="~%", tickCount=6),
-                scale=alt.Scale(domain=[0, furthest * 1.02], nice=False),
+                scale=alt.Scale(domain=[0, furthest], nice=False),
             ),
             y=alt.Y("device:N", title=None, sort=None),
             color=alt.Color("path:N", title="path", sort=None),
@@ -71,7 +77,8 @@ def memory_spec(rows: Rows) -> dict[str, Any]:
         )
     )
     budget = alt.Chart(frame_of(({"budget": 1.0},))).mark_rule(color="#333", strokeWidth=1.5).encode(x="budget:Q")
-    return _filled(alt.layer(bars, budget), height=_height(rows, "device"))
+    layers = alt.layer(bars) if is_sparse else alt.layer(bars, budget)
+    return _filled(layers, height=_height(rows, "device"))
 
 
 def capacity_spec(rows: Rows, qps: float) -> dict[str, Any]:

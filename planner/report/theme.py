@@ -12,7 +12,7 @@ _LINE = "#e3e7eb"
 _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
 
-def chart_config() -> dict[str, Any]:
+def chart_config(legend_columns: int | None = None) -> dict[str, Any]:
     """The Vega-Lite `config` of every chart on the page."""
     text = {
         "labelColor": _MUTED,
@@ -25,12 +25,14 @@ def chart_config() -> dict[str, Any]:
         "font": _FONT,
         "view": {"stroke": None},
         "axis": {**text, "gridColor": _LINE, "domainColor": "#b8c0c8", "tickColor": "#b8c0c8", "titlePadding": 8},
-        "axisQuantitative": {"tickCount": 8},
+        "axisQuantitative": {"tickCount": 6},
         "axisY": {"domain": False, "ticks": False, "labelPadding": 6},
         "legend": {
             **text,
             "orient": "top",
+            "columns": legend_columns,
             "symbolSize": 70,
+            "labelLimit": 260,
             "titlePadding": 8,
             "titleOrient": "left",
             "columnPadding": 14,

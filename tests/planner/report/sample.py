@@ -129,6 +129,7 @@ def sample_serving(path: str = "hybrid@gpu", best: str = "mp-rec") -> ServingInp
             for at in range(12)
             for name, share in (("table@cpu", 1 / (1 + at)), (path, at / (1 + at)))
         ),
+        path_share_policy=best,
         violations=tuple(
             {
                 "policy": policy,

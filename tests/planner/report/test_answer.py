@@ -109,6 +109,11 @@ def test_the_best_single_path_is_set_beside_a_routing_policy() -> None:
     assert "accuracy +0.16 points, 1.36 times the capacity (1,350 queries/s), p99 6.2 ms instead of 6.2 ms." in text
 
 
+def test_no_gain_is_not_given_a_number() -> None:
+    equal = policy("other", path(), path("gpu", "dhe", 0.5), accuracy=0.80121)
+    assert "the same accuracy" in compose_answer(facts(equal, policy())).sentences[2]
+
+
 def test_a_rival_that_is_late_is_said_to_be() -> None:
     late = policy("slow", path("cpu", "dhe"), holds=False, violation_share=0.21)
     assert "misses the SLA (21.0 % of its queries are late)" in compose_answer(facts(ROUTED, late)).sentences[2]

@@ -59,6 +59,16 @@ def test_columns_that_no_row_fills_are_left_out() -> None:
     assert [column.key for column in table.filled_columns] == ["a"]
 
 
+def test_hidden_rows_are_left_to_the_frame() -> None:
+    table = Table(name="t", caption="", columns=(), rows=({"x": True}, {"x": False}, {}), hidden="x", most=1)
+    assert table.shown_rows == ({"x": False},)
+
+
+def test_small_parts_deep_in_the_model_are_minor() -> None:
+    rows = component_rows((*sample_profile(), profile_row("top_mlp.1", "Linear", 2, 0.001)))
+    assert [row["component"] for row in rows if row["minor"]] == ["top_mlp.1"]
+
+
 def test_shares_of_components_are_of_the_whole_model() -> None:
     rows = component_rows(sample_profile())
     assert rows[0]["label"] == "Σ whole model"

@@ -26,6 +26,13 @@ def test_memory_over_the_budget_widens_the_axis() -> None:
     assert spec["layer"][0]["encoding"]["x"]["scale"]["domain"][1] > 2
 
 
+def test_memory_that_hardly_fills_the_budget_is_drawn_large() -> None:
+    row = {"device": "cpu", "path": "a", "parameters": "2 kB", "budget": "1 MB", "share": 0.002, "order": 0}
+    spec = memory_spec((row,))
+    assert spec["layer"][0]["encoding"]["x"]["scale"]["domain"][1] < 0.01
+    assert len(spec["layer"]) == 1
+
+
 def test_capacity_stands_beside_the_load() -> None:
     row = {"title": "a", "max_qps": 100.0, "ci_low": 90.0, "ci_high": 110.0, "provenance": "predicted"}
     spec = capacity_spec((row,), 50.0)
