@@ -3,10 +3,11 @@
 Counts, latencies and correct predictions are of the counted queries (after the warm-up), rates per second from the
 first counted arrival to the last finish; utilisation and energy are of the whole run.
 
-Verdict, from the work still queued at the last arrival (the drain, the time until the last finish):
-- `overloaded`: the drain exceeds the SLA and 1 % of the run: the backlog grows;
-- `near-saturation`: else, the drain exceeds the SLA, or a device is busy more than 90 % of the time;
-- `stable`: else.
+Verdict:
+- `stable`: no device is busy more than 90 % of the time;
+- `overloaded`: one is, and at the last arrival the work still queued (the drain, the time until the last finish)
+  exceeds the SLA and 1 % of the run: the backlog grows;
+- `near-saturation`: else.
 """
 
 from dataclasses import dataclass, field
@@ -148,9 +149,9 @@ def _utilisation(run: Run) -> list[float]:
 def _verdict(run: Run, busiest: float) -> Verdict:
     last_arrival_ms = float(run.queues.clock_ms[0])
     drain_ms = float(run.totals.sums[kernels.LAST_FINISH_MS]) - last_arrival_ms
-    if drain_ms > run.sla_ms and drain_ms > _GROWTH_SHARE * last_arrival_ms:
-        return "overloaded"
-    return "near-saturation" if drain_ms > run.sla_ms or busiest > _BUSY_SHARE else "stable"
+    if busiest <= _BUSY_SHARE:
+        return "stable"
+    return "overloaded" if drain_ms > max(run.sla_ms, _GROWTH_SHARE * last_arrival_ms) else "near-saturation"
 
 
 def _energy_j(plan: Plan, run: Run, utilisation: list[float], served: int) -> float | None:
