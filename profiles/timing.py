@@ -177,10 +177,10 @@ def time_visit(
     """
     with gc_paused():
         call()
+        start = time.perf_counter()
         repeats, taken = (1, None) if before else _calibrate(call, clock, options.min_sample_ms)
         clean: list[Sample] = []
         contended: list[Sample] = []
-        start = time.perf_counter()
         while not _is_done(len(clean), len(contended), time.perf_counter() - start, options):
             if before:
                 before()
