@@ -6,6 +6,8 @@ from profiles.charts.theme import PALETTE, RAMP
 
 __all__ = ["chart_config"]
 
+# The palette's yellow, which a thin line or a small mark on white does not show.
+_FAINT = "#F0E442"
 _INK = "#1f2933"
 _MUTED = "#5b6770"
 _LINE = "#e3e7eb"
@@ -38,6 +40,6 @@ def chart_config(legend_columns: int | None = None) -> dict[str, Any]:
             "columnPadding": 14,
         },
         "header": text,
-        "range": {"category": list(PALETTE), "ramp": list(RAMP)},
+        "range": {"category": [colour for colour in PALETTE if colour != _FAINT], "ramp": list(RAMP)},
         "mark": {"color": PALETTE[0]},
     }

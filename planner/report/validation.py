@@ -13,9 +13,9 @@ __all__ = ["error_rows", "validation_section"]
 
 _TITLE = "Predicted against measured"
 _READING = (
-    "Each point is a component that the cost model had not seen: across what was measured, up what was predicted. "
-    "The grey band is ±10 %. No model can be better than the noise floor, the difference between two measurements "
-    "of the same component."
+    "Each point is a component, or a whole model composed of components, that the cost model had not seen: across what "
+    "was measured, up what was predicted. The grey band is ±10 %. Errors are to be read against the noise floor: how "
+    "much two measurements of the same component differ."
 )
 _COLUMNS = (
     Column(key="kind", title="What"),
@@ -72,7 +72,7 @@ def _prose(summary: Mapping[str, Any]) -> tuple[str, ...]:
     composed = summary.get("composed") or {}
     if composed.get("mape") is not None:
         error = format_percent(composed["mape"])
-        text = f"Whole models, composed from their components, are predicted to {error} on average"
+        text = f"Whole models, composed from their components, are predicted with a mean error of {error}"
         if composed.get("kendall_tau") is not None:
             text += f"; their order is right to a Kendall tau of {composed['kendall_tau']:.2f}"
         parts.append(f"{text}.")
