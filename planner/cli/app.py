@@ -43,17 +43,18 @@ def run(arguments: list[str] | None = None) -> int:
     """The exit code of a command line."""
     try:
         result: Any = app(arguments, standalone_mode=False)
-    except (KeyboardInterrupt, typer.Abort):
-        tell("interrupted; what was finished is kept, and the same command goes on from there")
-        return INTERRUPTED
     except BrokenPipeError:
         # The reader has seen enough; what is still buffered has nowhere to go.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except (RecplanError, TyperException, OSError) as error:
-        tell(f"error: {_describe(error)}")
+        # Typer has shown the help where no command was named, and has nothing to add.
+        if description := _describe(error):
+            tell(f"error: {description}")
         return _failure(error)
-    # An Exit comes back as its code here, a finished command as None.
+    # Typer hands back an exit's code here (that of an interrupt, too), and None for a command that came to its end.
+    if result == INTERRUPTED:
+        tell("interrupted; what was finished is kept, and the same command goes on from there")
     return result if isinstance(result, int) else DONE
 
 

@@ -83,13 +83,13 @@ def plan(study: StudyFile, out: Out = None, ray: Ray = None, trials: Trials = No
 
 def sweep(study: StudyFile, out: Out = None, ray: Ray = None, json: Json = False) -> None:
     """Measure the components of a study's candidates on the devices that are here; resumable."""
+    from planner.pipeline.measuring import measure_study
     from planner.pipeline.run import measuring_on
-    from planner.pipeline.sweeping import sweep_study
 
     job = _job(study, out)
     data = job.data()
     with measuring_on(ray) as executor:
-        results = sweep_study(job.study, data, job.workspace, job.progress, executor)
+        results = measure_study(job.study, data, job.workspace, job.progress, executor)
     body = {
         kind: {
             "measured": result.measured,
@@ -111,13 +111,15 @@ def sweep(study: StudyFile, out: Out = None, ray: Ray = None, json: Json = False
 
 def validate(study: StudyFile, out: Out = None, ray: Ray = None, json: Json = False) -> None:
     """Show the cost model's held-out and composed errors beside the noise floor."""
-    from planner.pipeline.modelling import validate_study
+    from planner.pipeline.modelling import fit_cost_model, validate_study
     from planner.pipeline.run import measuring_on
 
     job = _job(study, out)
     data = job.data()
+    with job.progress.stage("fitting the cost model"):
+        cost_model = fit_cost_model(job.study, data, job.workspace)
     with measuring_on(ray) as executor:
-        report = validate_study(job.study, data, job.workspace, job.progress, executor)
+        report = validate_study(job.study, data, job.workspace, cost_model, job.progress, executor)
     if json:
         print_json(report.to_object())
     else:
@@ -132,7 +134,8 @@ def search(study: StudyFile, out: Out = None, ray: Ray = None, trials: Trials = 
 
     job = _job(study, out)
     data = job.data()
-    cost_model = fit_cost_model(job.study, job.workspace)
+    with job.progress.stage("fitting the cost model"):
+        cost_model = fit_cost_model(job.study, data, job.workspace)
     result = search_study(
         job.study, data, cost_model, job.workspace, job.progress, trials=trials, executor=training_on(ray)
     )
@@ -150,7 +153,8 @@ def map_(study: StudyFile, out: Out = None, json: Json = False) -> None:
 
     job = _job(study, out)
     data = job.data()
-    cost_model = fit_cost_model(job.study, job.workspace)
+    with job.progress.stage("fitting the cost model"):
+        cost_model = fit_cost_model(job.study, data, job.workspace)
     result = map_study(job.study, data, cost_model, finished_search(job.study, data, job.workspace), job.workspace)
     if json:
         print_json({"plan": str(job.workspace.plan_file), "decisions": [_decision(one) for one in result.decisions]})

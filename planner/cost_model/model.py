@@ -89,16 +89,20 @@ def fit_device_model(
     Raises:
         InputError: no usable row, rows of several set-ups, impossible latencies.
     """
+    from threadpoolctl import threadpool_limits
+
     rows = training_rows(profiles)
     limits = limits_of(rows.fingerprint)
     require_possible(rows, work, limits)
     places: dict[str, list[int]] = {}
     for i, component in enumerate(rows.components):
         places.setdefault(family_of(component), []).append(i)
-    families = {
-        name: fit_family(name, [rows.components[i] for i in at], rows.label_ms[at], work, limits, seed=seed)
-        for name, at in sorted(places.items())
-    }
+    # The matrices are small: threads of a linear-algebra library cost four times what they save.
+    with threadpool_limits(1):
+        families = {
+            name: fit_family(name, [rows.components[i] for i in at], rows.label_ms[at], work, limits, seed=seed)
+            for name, at in sorted(places.items())
+        }
     scarce = [f"{name} ({len(at)})" for name, at in sorted(places.items()) if len(at) < FEWEST_FOR_RESIDUAL]
     note = f"fewer than {FEWEST_FOR_RESIDUAL} rows, so a roofline alone: {', '.join(scarce)}"
     label = "latencies are 25th percentiles of warm calls"

@@ -1,6 +1,6 @@
 """How good the cost model is on what it has not seen, beside the noise of the measurements themselves."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,14 +11,13 @@ from planner.cost_model.composition import CostModel, ModelLatency
 from planner.cost_model.context import Context, fit_context
 from planner.cost_model.estimates import DeviceModel
 from planner.cost_model.family import HeldOut
-from planner.cost_model.features import WorkFormula, family_of
-from planner.cost_model.model import fit_device_model
+from planner.cost_model.features import family_of
+from planner.cost_model.model import FittedDeviceModel
 from planner.cost_model.noise import NoiseFloor, Remeasure, noise_floor
 from planner.cost_model.training_rows import WHOLE_MODEL, contention_notes
 from planner.cost_model.whole_models import MeasuredModel
 from profiles.component import Component
 from profiles.hardware import LOCAL_CPU
-from profiles.records import ComponentProfile
 
 if TYPE_CHECKING:
     import polars as pl
@@ -72,9 +71,8 @@ class ValidationReport:
 
 
 def validate(
-    profiles: Iterable[ComponentProfile],
+    model: FittedDeviceModel,
     whole_models: Sequence[MeasuredModel],
-    work: WorkFormula,
     *,
     seed: int = 0,
     zipf: Mapping[str, float] | float = 0.0,
@@ -84,11 +82,7 @@ def validate(
 
     A component is held out with all batches of its shape, five folds in turn. `zipf` is the id skew that the whole
     models were measured under.
-
-    Raises:
-        InputError: as `fit_device_model`.
     """
-    model = fit_device_model(profiles, work, seed=seed)
     held_out = [family.held_out for family in model.families.values()]
     sums = _sums(model, whole_models, zipf)
     points = [point for one in held_out for point in _held_out_points(one)]

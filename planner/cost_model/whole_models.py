@@ -29,7 +29,7 @@ from representations.zipf import sample_ids
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["MeasuredModel", "WholeModelProvider", "measure_whole_models"]
+__all__ = ["MeasuredModel", "WholeModelProvider", "measure_whole_models", "stored_whole_models"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -98,12 +98,28 @@ def measure_whole_models(
     options = options or SweepOptions()
     wanted = {provider.component(spec, batch): (spec, batch) for spec in specs for batch in batches}
     sweep(tuple(wanted), provider, store, device=device, executor=executor, options=options)
-    key = _device_key(device, executor, options)
+    return stored_whole_models(specs, batches, store, _device_key(device, executor, options), zipf=zipf)
+
+
+def stored_whole_models(
+    specs: Sequence[ModelSpec],
+    batches: Sequence[int],
+    store: ProfileStore,
+    device_key: str,
+    *,
+    zipf: Mapping[str, float] | float = 0.0,
+) -> tuple[MeasuredModel, ...]:
+    """Those of the models and batches that the store holds, measured under the fingerprint's `device_key`."""
+    provider = WholeModelProvider(specs=tuple(specs), zipf=zipf)
     latencies = {row.content_hash: row.warm for row in store.load() if row.kind == WHOLE_MODEL}
-    found = [(place, latencies.get(component.content_hash(key))) for component, place in wanted.items()]
+    found = {
+        (spec, batch): latencies.get(provider.component(spec, batch).content_hash(device_key))
+        for spec in specs
+        for batch in batches
+    }
     return tuple(
         MeasuredModel(spec=spec, batch=batch, latency=latency)
-        for (spec, batch), latency in found
+        for (spec, batch), latency in found.items()
         if latency is not None
     )
 

@@ -1,17 +1,18 @@
 """Fit the cost model of a study's devices, and find how far it can be trusted."""
 
-from collections.abc import Mapping, Sequence
-from itertools import groupby
+from collections.abc import Mapping
 
 from planner.cost_model.catalogue import RooflineDeviceModel
 from planner.cost_model.composition import CostModel
+from planner.cost_model.context import Context
 from planner.cost_model.estimates import DeviceModel
-from planner.cost_model.model import fit_device_model
+from planner.cost_model.model import FittedDeviceModel, fit_device_model
 from planner.cost_model.noise import remeasure_with
 from planner.cost_model.training_rows import WHOLE_MODEL
-from planner.cost_model.validation import ValidationReport, validate
-from planner.cost_model.whole_models import measure_whole_models
+from planner.cost_model.validation import ValidationReport, context_of, validate
+from planner.cost_model.whole_models import MeasuredModel, stored_whole_models
 from planner.pipeline.data import StudyData
+from planner.pipeline.measuring import MODEL_BATCHES, validation_models
 from planner.pipeline.sweeping import candidate_models, sweep_options
 from planner.pipeline.workspace import Workspace
 from planner.progress import Progress
@@ -24,13 +25,8 @@ from profiles.records import ComponentProfile
 from profiles.store import ProfileStore
 from representations.components import work_of
 from representations.provider import RecommendationProvider
-from representations.specs import ModelSpec
 
-__all__ = ["component_rows", "fit_cost_model", "validate_study", "validation_models"]
-
-# Whole models that hold the composition to account: so many of each representation, at these batches.
-_MODELS_PER_REPRESENTATION = 2
-_MODEL_BATCHES = (1, 32, 512, 2048)
+__all__ = ["component_rows", "fit_cost_model", "validate_study"]
 
 
 def component_rows(study: Study, workspace: Workspace, kind: str) -> tuple[ComponentProfile, ...]:
@@ -54,67 +50,57 @@ def component_rows(study: Study, workspace: Workspace, kind: str) -> tuple[Compo
     return tuple(row for row in measured if row.fingerprint.device_key() == key)
 
 
-def fit_cost_model(study: Study, workspace: Workspace) -> CostModel:
+def fit_cost_model(study: Study, data: StudyData, workspace: Workspace) -> CostModel:
     """A device model for each of the study's devices: fitted where the store has its rows, else the catalogue's.
+
+    Whole models in the store teach what components cost more inside a model than alone.
 
     Raises:
         InputError: this machine is among the devices and has no rows yet.
     """
-    fitted: dict[str, DeviceModel] = {}
+    models: dict[str, DeviceModel] = {}
+    contexts: dict[str, Context] = {}
     for kind in dict.fromkeys(device.kind for device in study.devices):
+        names = [device.name for device in study.devices if device.kind == kind]
         if rows := component_rows(study, workspace, kind):
-            fitted[kind] = fit_device_model(rows, work_of, seed=study.seed, busy_w=_power(study, kind))
+            fitted = fit_device_model(rows, work_of, seed=study.seed, busy_w=_power(study, kind))
+            whole = _stored_models(study, data, workspace, rows[-1].fingerprint.device_key())
+            models |= dict.fromkeys(names, fitted)
+            contexts |= dict.fromkeys(names, context_of(fitted, whole, data.zipf))
         elif kind == LOCAL_CPU:
             raise InputError(f"{workspace.profiles}: has no measurements of this machine yet: sweep first")
-    return CostModel(models={device.name: fitted.get(device.kind) or _estimate(device) for device in study.devices})
+    estimated = {device.name: _estimate(device) for device in study.devices if device.name not in models}
+    return CostModel(models={**models, **estimated}, contexts=contexts)
 
 
 def validate_study(
     study: Study,
     data: StudyData,
     workspace: Workspace,
+    cost_model: CostModel,
     progress: Progress,
     executor: Executor | None = None,
-    *,
-    remeasure: bool = True,
 ) -> ValidationReport:
-    """Held-out and composed errors on this machine, beside the noise floor.
+    """Held-out and composed errors on this machine, beside the noise floor of a second measurement.
 
-    The floor compares a subset of the sweep with a second measurement; `remeasure=False` takes the scatter within the
-    first one instead.
+    Raises:
+        InputError: this machine is not among the study's devices, so there is nothing to hold the model against.
     """
     from profiles.executors.in_process import InProcessExecutor
 
-    models = validation_models(candidate_models(study, data))
-    options = sweep_options(study)
-    with progress.stage(f"measuring {len(models)} whole models"):
-        measured = measure_whole_models(
-            models,
-            _MODEL_BATCHES,
-            ProfileStore(workspace.profiles),
-            zipf=data.zipf,
-            executor=executor,
-            options=options,
-        )
-    again = remeasure_with(RecommendationProvider(), executor or InProcessExecutor(), options) if remeasure else None
+    name = next((device.name for device in study.devices if device.kind == LOCAL_CPU), "")
+    model = cost_model.models.get(name)
+    if not isinstance(model, FittedDeviceModel):
+        raise InputError("devices: none is this machine (kind local-cpu), so no prediction can be held against it")
+    whole = _stored_models(study, data, workspace, model.rows.fingerprint.device_key())
+    remeasure = remeasure_with(RecommendationProvider(), executor or InProcessExecutor(), sweep_options(study))
     with progress.stage("validating the cost model"):
-        rows = component_rows(study, workspace, LOCAL_CPU)
-        return validate(rows, measured, work_of, seed=study.seed, zipf=data.zipf, remeasure=again)
+        return validate(model, whole, seed=study.seed, zipf=data.zipf, remeasure=remeasure)
 
 
-def validation_models(models: Sequence[ModelSpec]) -> tuple[ModelSpec, ...]:
-    """A few models of each representation, evenly spread over its range of sizes."""
-    ordered = sorted(models, key=lambda model: (model.representation, model.parameter_bytes, model.name))
-    chosen: list[ModelSpec] = []
-    for _, group in groupby(ordered, key=lambda model: model.representation):
-        chosen += _spread(tuple(group), _MODELS_PER_REPRESENTATION)
-    return tuple(chosen)
-
-
-def _spread(models: Sequence[ModelSpec], count: int) -> list[ModelSpec]:
-    if len(models) <= count:
-        return list(models)
-    return [models[round((i + 0.5) / count * (len(models) - 1))] for i in range(count)]
+def _stored_models(study: Study, data: StudyData, workspace: Workspace, device_key: str) -> tuple[MeasuredModel, ...]:
+    models = validation_models(candidate_models(study, data))
+    return stored_whole_models(models, MODEL_BATCHES, ProfileStore(workspace.profiles), device_key, zipf=data.zipf)
 
 
 def _power(study: Study, kind: str) -> float | None:

@@ -82,9 +82,11 @@ def report_inputs(
 def _data_line(study: Study, data: StudyData) -> str:
     parts = data.splits
     rows = len(parts.train) + len(parts.validation) + len(parts.test)
+    positive = parts.test.positive_rate
     return (
         f"{study.data.source}: {rows:,} rows ({len(parts.train):,} to train, {len(parts.test):,} to test, "
-        f"{parts.kind} split), {len(data.features)} categorical and {data.dense_features} dense features"
+        f"{parts.kind} split), {len(data.features)} categorical and {data.dense_features} dense features; "
+        f"one constant answer is right for {max(positive, 1 - positive):.2%} of the test rows"
     )
 
 
@@ -147,5 +149,6 @@ def _serving(serving: Serving) -> ServingInputs:
         capacity={**serving.capacity.to_object(), "confidence": 0.95},
         latency=tuple(latency_frame(serving.results).to_dicts()),
         path_share=tuple(path_share_frame(best).to_dicts()),
+        path_share_policy=serving.best,
         violations=tuple(serving.violations.to_dicts()),
     )

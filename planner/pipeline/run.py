@@ -11,11 +11,11 @@ from planner.cost_model.validation import ValidationReport
 from planner.mapping.algorithm import MappingResult
 from planner.pipeline.data import load_study_data
 from planner.pipeline.mapping import map_study
+from planner.pipeline.measuring import measure_study
 from planner.pipeline.modelling import fit_cost_model, validate_study
 from planner.pipeline.reporting import busiest_path, profile_candidate, report_inputs
 from planner.pipeline.searching import search_study
 from planner.pipeline.serving import Serving, serve_plan
-from planner.pipeline.sweeping import sweep_study
 from planner.pipeline.workspace import Workspace
 from planner.progress import Progress
 from planner.report import Answer, build_report
@@ -61,9 +61,10 @@ def run_plan(
     with progress.stage(f"reading {study.data.source}"):
         data = load_study_data(study)
     with measuring_on(ray) as executor:
-        sweep_study(study, data, workspace, progress, executor)
-        validation = validate_study(study, data, workspace, progress, executor)
-    cost_model = fit_cost_model(study, workspace)
+        measure_study(study, data, workspace, progress, executor)
+        with progress.stage("fitting the cost model"):
+            cost_model = fit_cost_model(study, data, workspace)
+        validation = validate_study(study, data, workspace, cost_model, progress, executor)
     search = search_study(study, data, cost_model, workspace, progress, trials=trials, executor=training_on(ray))
     mapping = map_study(study, data, cost_model, search, workspace)
     serving = serve_plan(mapping.plan, progress)

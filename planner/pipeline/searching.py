@@ -22,7 +22,7 @@ from planner.search import (
 )
 from planner.search.manifest import check_manifest
 from planner.study import Study, TrainingSection
-from profiles.files import replacing
+from profiles.parquet import write_frame
 from representations.components import model_work
 from representations.datasets import Splits
 from representations.specs import ModelSpec
@@ -125,8 +125,7 @@ def search_study(
             executor=executor,
             progress=tell,
         )
-    with replacing(workspace.trials_file) as draft:
-        result.frame().write_parquet(draft, metadata={"schema": "recplan.trials/1"})
+    write_frame(workspace.trials_file, result.frame(), schema="recplan.trials/1")
     return result
 
 

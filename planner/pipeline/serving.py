@@ -1,6 +1,6 @@
 """Serve a plan in simulation, under every policy that the report compares."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ from serving_sim.capacity import CapacityResult, find_capacity
 from serving_sim.charts import violations_over_qps
 from serving_sim.engine import simulate
 from serving_sim.metrics import SimulationResult
-from serving_sim.plan import Plan, PolicyChoice
+from serving_sim.plan import Path, Plan, PolicyChoice
 from serving_sim.policies import as_policy, policy_label
 from serving_sim.policies.mp_rec import FINISH_IN_SLA
 from serving_sim.policies.policy import TABLE
@@ -49,19 +49,22 @@ class Serving:
         return max(self.results, key=merit)
 
 
-def best_static(plan: Plan) -> PolicyChoice:
-    """The single path that serves the most correct predictions within the SLA at the plan's load."""
+def best_static(plan: Plan, paths: Sequence[Path]) -> PolicyChoice:
+    """The one of these paths that serves the most correct predictions within the SLA at the plan's load."""
 
     def correct_in_sla(path: str) -> float:
         policy = PolicyChoice(name="static", options={"path": path})
         return simulate(plan, policy=policy).correct_predictions_in_sla_per_s
 
-    path = max((path.name for path in plan.paths), key=correct_in_sla)
+    path = max((path.name for path in paths), key=correct_in_sla)
     return PolicyChoice(name="static", options={"path": path})
 
 
 def compared_policies(plan: Plan) -> tuple[PolicyChoice, ...]:
-    """The plan's own policy, MP-Rec under both of its tests, table switching where there are tables, the best path."""
+    """The plan's own policy, MP-Rec under both of its tests, table switching where there are tables, the best path.
+
+    Where that path's latency is an estimate, the best of the others stands beside it.
+    """
     wanted = [
         plan.policy,
         PolicyChoice(name="mp-rec"),
@@ -69,7 +72,9 @@ def compared_policies(plan: Plan) -> tuple[PolicyChoice, ...]:
     ]
     if any(path.representation == TABLE for path in plan.paths):
         wanted.append(PolicyChoice(name="table-switch"))
-    distinct = {policy_label(as_policy(policy)): policy for policy in (*wanted, best_static(plan))}
+    known = [path for path in plan.paths if path.provenance != "estimated"]
+    wanted += [best_static(plan, paths) for paths in (plan.paths, known) if paths]
+    distinct = {policy_label(as_policy(policy)): policy for policy in wanted}
     return tuple(distinct.values())
 
 

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
+from planner.cost_model.features import family_of
 from planner.pipeline.data import StudyData
 from planner.pipeline.workspace import Workspace
 from planner.progress import Progress
@@ -21,6 +22,9 @@ __all__ = ["candidate_models", "measured_kinds", "study_components", "sweep_opti
 
 # A space larger than this is represented by a sample; the cost model fills in the rest.
 MOST_CANDIDATES = 400
+# Large groups put seconds between a component's visits, as long as a shared machine's slow spells last; a kill loses at
+# most the group at hand.
+_GROUP_SIZE = 120
 
 
 def candidate_models(study: Study, data: StudyData) -> tuple[ModelSpec, ...]:
@@ -34,7 +38,7 @@ def study_components(
 ) -> tuple[Component, ...]:
     """The distinct components of the models at the section's batches, at most `section.components` of them.
 
-    Where there are more, every kind keeps its share of the budget in turn, spread over its shapes and batches.
+    Where there are more, the families of components take turns, each spread over its shapes and batches.
     """
     distinct = {
         placed.component: None
@@ -44,11 +48,11 @@ def study_components(
     }
     if len(distinct) <= section.components:
         return tuple(distinct)
-    by_kind: dict[str, list[Component]] = defaultdict(list)
+    families: dict[str, list[Component]] = defaultdict(list)
     for component in distinct:
-        by_kind[component.kind].append(component)
+        families[family_of(component)].append(component)
     # Hashes scatter, so a prefix of their order is a sample, and the same one in every run.
-    ordered = [sorted(kind, key=lambda one: one.content_hash("")) for _, kind in sorted(by_kind.items())]
+    ordered = [sorted(family, key=lambda one: one.content_hash("")) for _, family in sorted(families.items())]
     turns = (component for turn in zip_longest(*ordered) for component in turn if component is not None)
     return tuple(component for component, _ in zip(turns, range(section.components), strict=False))
 
@@ -68,6 +72,7 @@ def sweep_options(study: Study) -> SweepOptions:
         threads=section.threads,
         visits=section.visits,
         seconds_per_visit=section.milliseconds_per_visit / 1e3,
+        group_size=_GROUP_SIZE,
         seed=study.seed,
     )
 
@@ -79,16 +84,14 @@ def sweep_study(
     progress: Progress,
     executor: Executor | None = None,
 ) -> Mapping[str, SweepResult]:
-    """Measure what the store does not have yet, on each kind of device in turn; then compact the store.
+    """Measure the components that the store does not have yet, on each kind of device in turn.
 
     Raises:
         StorageError: a row cannot be written; finished rows stay.
     """
     components = study_components(candidate_models(study, data), study.sweep, data.zipf)
     store = ProfileStore(workspace.profiles)
-    results = {kind: _sweep_kind(study, kind, components, store, progress, executor) for kind in measured_kinds(study)}
-    store.compact()
-    return results
+    return {kind: _sweep_kind(study, kind, components, store, progress, executor) for kind in measured_kinds(study)}
 
 
 def _sweep_kind(

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from serving_sim.engine import SimulationOptions, simulate
@@ -57,6 +57,8 @@ def test_the_highest_rate_meets_the_linear_program(plan: Plan) -> None:
     from scipy.optimize import linprog
 
     rows = rows_of(plan, 60)
+    # The solver's tolerances are no match for tables that grow by a power beyond their last size.
+    assume(rows.service_ms_RP.max() < 1e5 * rows.service_ms_RP.min())
     count, paths = rows.worth_RP.shape
     share = rows.weight_R / rows.weight_R.sum()
     once = np.hstack([np.kron(np.eye(count), np.ones(paths)), -np.ones((count, 1))])

@@ -34,7 +34,7 @@ def test_a_sweep_of_this_machine_predicts_and_validates_whole_models(tmp_path: P
     sweep(tuple(components), RecommendationProvider(), store, options=QUICK)
     measured = measure_whole_models(specs, (16, 64), store, options=QUICK)
     remeasure = remeasure_with(RecommendationProvider(), InProcessExecutor(), QUICK)
-    report = validate(store.load(), measured, work_of, remeasure=remeasure)
+    report = validate(fit_device_model(store.load(), work_of), measured, remeasure=remeasure)
     assert report.composed
     assert report.composed.errors.rows == 4
     assert report.noise_floor.source == "a second measurement"

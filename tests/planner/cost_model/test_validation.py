@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from planner.cost_model.accuracy import rank_agreement, summarise_errors
+from planner.cost_model.model import fit_device_model
 from planner.cost_model.noise import noise_floor
 from planner.cost_model.training_rows import training_rows
 from planner.cost_model.validation import ValidationReport, validate
@@ -46,7 +47,7 @@ def report() -> ValidationReport:
         MeasuredModel(spec=spec, batch=batch, latency=latency(1.1 * sum(component_ms(o.component) for o in parts)))
         for spec, batch, parts in placed
     ]
-    return validate(rows, whole, work_of, seed=1)
+    return validate(fit_device_model(rows, work_of, seed=1), whole, seed=1)
 
 
 def test_the_composed_error_is_what_the_sum_misses(report: ValidationReport) -> None:
@@ -81,14 +82,14 @@ def test_points_hold_every_held_out_row_and_whole_model(report: ValidationReport
 
 def test_held_out_errors_are_near_the_noise_and_intervals_cover() -> None:
     profiles = profiles_of(linears(random_sizes(24, 1)), stepped_ms, noise=0.02)
-    report = validate(profiles, (), work_of)
+    report = validate(fit_device_model(profiles, work_of), ())
     assert report.components[0].errors.mape < 0.12
     assert report.interval_coverage_90 == pytest.approx(0.9, abs=0.06)
     assert report.to_object()["composed"]["mape"] is None
 
 
 def test_a_single_row_cannot_be_held_out() -> None:
-    report = validate(profiles_of(linears([(8, 8)], (1,))), (), work_of)
+    report = validate(fit_device_model(profiles_of(linears([(8, 8)], (1,))), work_of), ())
     assert report.components == ()
     assert report.interval_coverage_90 is None
 

@@ -30,7 +30,7 @@ def edited(body: dict[str, Any], key: str, value: object) -> dict[str, Any]:
 def test_quickstart_parses_into_what_it_says() -> None:
     study = load_study(QUICKSTART)
     assert study.name == "quickstart"
-    assert study.search.limits == {"latency_ms": 2.0, "parameter_bytes": 8_000_000.0}
+    assert study.search.limits == {"latency_ms": 4.0, "parameter_bytes": 8_000_000.0}
     assert [device.memory_bytes for device in study.devices] == [10**9, 2 * 10**8]
     workload = study.workload.to_plan()
     assert (workload.arrivals.process, workload.arrivals.source) == ("trace", "azure-conversation")

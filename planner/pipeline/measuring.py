@@ -1,0 +1,57 @@
+"""Everything that a study has measured: components wherever they are here, and a few whole models on this machine."""
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+
+from planner.cost_model.whole_models import measure_whole_models
+from planner.pipeline.data import StudyData
+from planner.pipeline.sweeping import candidate_models, measured_kinds, sweep_options, sweep_study
+from planner.pipeline.workspace import Workspace
+from planner.progress import Progress
+from planner.study import Study
+from profiles.executors import Executor
+from profiles.hardware import LOCAL_CPU
+from profiles.store import ProfileStore
+from profiles.sweep import SweepResult
+from representations.specs import ModelSpec
+
+__all__ = ["MODEL_BATCHES", "measure_study", "validation_models"]
+
+# Whole models show what components cost inside a model: so many of each representation, at these batches.
+_MODELS_PER_REPRESENTATION = 2
+MODEL_BATCHES = (1, 32, 512, 2048)
+
+
+def measure_study(
+    study: Study, data: StudyData, workspace: Workspace, progress: Progress, executor: Executor | None = None
+) -> Mapping[str, SweepResult]:
+    """Measure what the store does not have yet; it is compacted at the end.
+
+    Raises:
+        StorageError: a row cannot be written; finished rows stay.
+    """
+    results = sweep_study(study, data, workspace, progress, executor)
+    store = ProfileStore(workspace.profiles)
+    if LOCAL_CPU in measured_kinds(study):
+        models = validation_models(candidate_models(study, data))
+        with progress.stage(f"measuring {len(models)} whole models"):
+            measure_whole_models(
+                models, MODEL_BATCHES, store, zipf=data.zipf, executor=executor, options=sweep_options(study)
+            )
+    store.compact()
+    return results
+
+
+def validation_models(models: Sequence[ModelSpec]) -> tuple[ModelSpec, ...]:
+    """A few models of each representation, evenly spread over its range of sizes."""
+    ordered = sorted(models, key=lambda model: (model.representation, model.parameter_bytes, model.name))
+    chosen: list[ModelSpec] = []
+    for _, group in groupby(ordered, key=lambda model: model.representation):
+        chosen += _spread(tuple(group), _MODELS_PER_REPRESENTATION)
+    return tuple(chosen)
+
+
+def _spread(models: Sequence[ModelSpec], count: int) -> list[ModelSpec]:
+    if len(models) <= count:
+        return list(models)
+    return [models[round((i + 0.5) / count * (len(models) - 1))] for i in range(count)]
