@@ -34,7 +34,7 @@ check: $(STAMP)  ## Types: mypy --strict on source and tests.
 	$(BIN)/mypy
 
 test: $(STAMP)  ## The test suite (slower tests: make test-all).
-	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered --cov-fail-under=90
+	$(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=loadfile --cov --cov-report=term:skip-covered --cov-fail-under=90
 
 test-all: $(STAMP)  ## Every test, the slow ones included.
 	$(BIN)/python -m pytest -m "slow or not slow"
