@@ -4,7 +4,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from profiles.errors import CorruptFileError, InputError, StorageError
+from profiles.errors import CorruptFileError, InputError
+from profiles.files import replace_file
 from representations.specs import ModelSpec, model_from_object
 
 if TYPE_CHECKING:
@@ -24,14 +25,7 @@ def save_model(model: "Dlrm", path: Path) -> Path:
     from safetensors.torch import save
 
     metadata = {"schema": SCHEMA, "spec": json.dumps(model.spec.to_object())}
-    draft = path.with_name(f".{path.name}.draft")
-    try:
-        draft.write_bytes(save({k: v.contiguous() for k, v in model.state_dict().items()}, metadata=metadata))
-        draft.replace(path)
-    except OSError as error:
-        draft.unlink(missing_ok=True)
-        raise StorageError(f"{path}: cannot be written: {error.strerror}") from error
-    return path
+    return replace_file(path, save({k: v.contiguous() for k, v in model.state_dict().items()}, metadata=metadata))
 
 
 def load_model(path: Path) -> "Dlrm":

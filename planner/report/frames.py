@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from planner.report.blocks import Chart, Rows, Section, Table
-from planner.report.files import make_folder, replace_file
+from profiles.files import make_folder, replace_file
 
 __all__ = ["frame_of", "rows_by_name", "write_charts", "write_frames"]
 

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from planner.report.files import make_folder, replace_file
 from planner.report.frames import write_charts, write_frames
 from planner.report.inputs import ReportInputs
 from planner.report.page import render_page
 from planner.report.sections import answer_of, sections_of
 from planner.report.stored import load_inputs, save_inputs
+from profiles.files import make_folder, replace_file
 
 __all__ = ["build_report", "rebuild_report"]
 

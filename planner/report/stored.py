@@ -7,10 +7,10 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from planner.report.files import make_folder, replace_file
 from planner.report.inputs import ReportInputs
 from profiles.edge import parse_object, read_json
 from profiles.errors import CorruptFileError, InputError
+from profiles.files import make_folder, replace_file
 from profiles.records import ComponentProfile
 
 __all__ = ["FILE_NAME", "SCHEMA", "inputs_from_object", "inputs_to_object", "load_inputs", "save_inputs"]

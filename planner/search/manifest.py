@@ -1,7 +1,6 @@
 """What a search was asked, written beside its journal: it is resumed only by the same question."""
 
 import json
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -9,7 +8,8 @@ from typing import Any
 
 from planner.search.task import SearchTask
 from profiles.edge import read_json
-from profiles.errors import InputError, StorageError
+from profiles.errors import InputError
+from profiles.files import replace_file
 
 __all__ = ["check_manifest", "manifest_of", "read_manifest"]
 
@@ -54,7 +54,7 @@ def check_manifest(directory: Path, task: SearchTask) -> None:
     """
     path, wanted = directory / MANIFEST, manifest_of(task)
     if not path.exists():
-        _write(path, wanted)
+        replace_file(path, json.dumps(wanted, indent=1))
         return
     differences = list(_differences(read_json(path), wanted, ""))
     if differences:
@@ -75,15 +75,3 @@ def _differences(before: Any, now: Any, where: str) -> Iterator[str]:
 def _shown(value: Any) -> str:
     text = json.dumps(value)
     return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}..."
-
-
-def _write(path: Path, body: Mapping[str, Any]) -> None:
-    unfinished = path.with_suffix(".tmp")
-    try:
-        with unfinished.open("w", encoding="utf-8") as file:
-            json.dump(body, file, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(path)
-    except OSError as error:
-        raise StorageError(f"{path}: cannot be written: {error.strerror}") from error

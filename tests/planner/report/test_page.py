@@ -9,7 +9,7 @@ from planner.report import ReportInputs, build_report, rebuild_report
 from planner.report.page import script_json, themed
 from profiles.errors import StorageError
 from tests.planner.report.sample import FINGERPRINT
-from tests.planner.report.test_files import no_file_longer_than
+from tests.profiles.test_parts import file_size_limit
 
 
 class Scripts(HTMLParser):
@@ -84,6 +84,6 @@ def test_views_side_by_side_keep_their_widths() -> None:
 def test_a_full_disk_leaves_the_old_page(tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     page.write_text("the old page")
-    with no_file_longer_than(20_000), pytest.raises(StorageError):
+    with file_size_limit(20_000), pytest.raises(StorageError):
         build_report(ReportInputs(name="bare", created="", study={}, fingerprint=FINGERPRINT), tmp_path)
     assert page.read_text() == "the old page"
