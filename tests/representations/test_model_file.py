@@ -45,5 +45,5 @@ def test_weights_of_another_spec_are_refused(tmp_path: Path) -> None:
 
 
 def test_an_unwritable_place_is_a_storage_error(tmp_path: Path) -> None:
-    with pytest.raises(StorageError, match="cannot be written"):
+    with pytest.raises(StorageError, match="cannot write"):
         save_model(build_model(small_model(TABLE)), tmp_path / "no-such-folder" / "m")
