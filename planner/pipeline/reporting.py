@@ -68,6 +68,7 @@ def report_inputs(
         study=study_object,
         fingerprint=current_fingerprint(LOCAL_CPU, study.sweep.threads),
         data=_data_line(study, data),
+        constant_accuracy=_constant_accuracy(data),
         seeds={"study": study.seed, "simulation": mapping.plan.seed},
         notes=data.notes,
         plan=mapping.plan.to_object(),
@@ -82,12 +83,15 @@ def report_inputs(
 def _data_line(study: Study, data: StudyData) -> str:
     parts = data.splits
     rows = len(parts.train) + len(parts.validation) + len(parts.test)
-    positive = parts.test.positive_rate
     return (
         f"{study.data.source}: {rows:,} rows ({len(parts.train):,} to train, {len(parts.test):,} to test, "
-        f"{parts.kind} split), {len(data.features)} categorical and {data.dense_features} dense features; "
-        f"one constant answer is right for {max(positive, 1 - positive):.2%} of the test rows"
+        f"{parts.kind} split), {len(data.features)} categorical and {data.dense_features} dense features"
     )
+
+
+def _constant_accuracy(data: StudyData) -> float:
+    positive = data.splits.test.positive_rate
+    return max(positive, 1 - positive)
 
 
 def _search(study: Study, cost_model: CostModel, search: SearchResult, chosen: str) -> SearchInputs:

@@ -23,14 +23,17 @@ class Answer:
     tiles: tuple[Tile, ...] = ()
 
 
-def compose_answer(facts: Facts | None) -> Answer:
-    """The answer to "what serves this workload within the SLA?"; says so where nothing was simulated."""
+def compose_answer(facts: Facts | None, constant_accuracy: float | None = None) -> Answer:
+    """The answer to "what serves this workload within the SLA?"; says so where nothing was simulated.
+
+    An accuracy that does not beat `constant_accuracy`, that of one constant answer, is said to be none.
+    """
     best = best_policy(facts.policies) if facts else None
     if facts is None or best is None:
         return Answer(headline="Nothing was served yet, so this report does not say what to serve.")
     return Answer(
         headline=_headline(facts, best),
-        sentences=tuple(filter(None, (_figures(facts, best), _cost(facts, best), _against(facts, best)))),
+        sentences=tuple(filter(None, _sentences(facts, best, constant_accuracy))),
         changes=tuple(filter(None, (_load(facts, best), _sla(facts, best), _without_estimates(facts, best)))),
         tiles=_tiles(facts, best),
     )
@@ -47,6 +50,24 @@ def _headline(facts: Facts, best: PolicyFacts) -> str:
     if best.static:
         return f"Serve {best.title}: {estimate}this one path holds {load}."
     return f"Route with {best.title} over {_join([path.title for path in best.paths])}: {estimate}that holds {load}."
+
+
+def _sentences(facts: Facts, best: PolicyFacts, constant_accuracy: float | None) -> tuple[str, ...]:
+    return (
+        _figures(facts, best),
+        _constant(best, constant_accuracy),
+        _cost(facts, best),
+        _against(facts, best),
+    )
+
+
+def _constant(best: PolicyFacts, constant_accuracy: float | None) -> str:
+    if constant_accuracy is None or best.accuracy > constant_accuracy:
+        return ""
+    return (
+        f"Accuracy says little here: one constant answer would be right for {format_accuracy(constant_accuracy)} of the "
+        "held-out rows. The AUC in the search tells how well the models rank."
+    )
 
 
 def _figures(facts: Facts, best: PolicyFacts) -> str:

@@ -81,13 +81,17 @@ class ServingInputs:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReportInputs:
-    """Everything on the page: `created` is an ISO date, `study` the study file as read, `data` a line on the rows."""
+    """Everything on the page: `created` is an ISO date, `study` the study file as read, `data` a line on the rows.
+
+    `constant_accuracy` is the share of held-out rows that one constant answer gets right: what accuracy starts from.
+    """
 
     name: str
     created: str
     study: Mapping[str, Any]
     fingerprint: Fingerprint
     data: str = ""
+    constant_accuracy: float | None = None
     seeds: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     plan: Mapping[str, Any] | None = None

@@ -18,7 +18,7 @@ def answer_of(inputs: ReportInputs) -> Answer:
     """The answer that the inputs give."""
     if inputs.plan is None or inputs.serving is None:
         return compose_answer(None)
-    return compose_answer(serving_facts(inputs.plan, inputs.serving))
+    return compose_answer(serving_facts(inputs.plan, inputs.serving), inputs.constant_accuracy)
 
 
 def sections_of(inputs: ReportInputs) -> tuple[Section, ...]:

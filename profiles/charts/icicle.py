@@ -25,7 +25,7 @@ ICICLE_METRICS = {
     "parameter_bytes": "parameter bytes",
 }
 _ROW_HEIGHT = 34
-_LEAST_LABEL_SHARE = 0.04
+_LABEL_LIMIT_PX, _LABEL_PAD_PX, _PX_PER_LETTER = 160, 4, 6.5
 _LEFT, _RIGHT = "(isDefined(zoom.x0) ? zoom.x0[0] : 0)", "(isDefined(zoom.x1) ? zoom.x1[0] : 1)"
 
 
@@ -95,11 +95,12 @@ def icicle_chart(
 def _labels(base: alt.Chart, scale: alt.Scale) -> alt.Chart:
     """Names of the modules wide enough to hold one, kept inside the zoomed window."""
     left, right = f"max(datum.x0, {_LEFT})", f"min(datum.x1, {_RIGHT})"
-    is_wide = f"({right} - {left}) / ({_RIGHT} - {_LEFT}) > {_LEAST_LABEL_SHARE}"
+    room_px = f"({right} - {left}) / ({_RIGHT} - {_LEFT}) * width"
+    is_wide = f"{room_px} > min({_LABEL_LIMIT_PX}, {_PX_PER_LETTER} * length(datum.label)) + {2 * _LABEL_PAD_PX}"
     labels: alt.Chart = (
         base.transform_calculate(middle="(datum.depth + datum.depth_end) / 2", left=left)
         .transform_filter(is_wide)
-        .mark_text(clip=True, align="left", dx=4, limit=160, fontSize=11)
+        .mark_text(clip=True, align="left", dx=_LABEL_PAD_PX, limit=_LABEL_LIMIT_PX, fontSize=11)
         .encode(
             x=alt.X("left:Q", scale=scale),
             y=alt.Y("middle:Q"),

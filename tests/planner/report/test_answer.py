@@ -155,3 +155,12 @@ def test_capacity_without_an_interval_stands_alone() -> None:
     answer = compose_answer(facts(policy(ci_low=None, ci_high=None)))
     assert "its capacity is 1,350 queries/s, 1.35 times" in answer.sentences[0]
     assert "interval" not in answer.sentences[0]
+
+
+def test_an_accuracy_that_a_constant_answer_reaches_is_said_to_say_little() -> None:
+    def said(constant_accuracy: float | None) -> str:
+        return " ".join(compose_answer(facts(policy()), constant_accuracy).sentences)
+
+    assert "one constant answer would be right for 80.12 %" in said(0.8012)
+    assert "one constant answer" not in said(0.8011)
+    assert "one constant answer" not in said(None)
