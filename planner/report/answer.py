@@ -65,8 +65,8 @@ def _constant(best: PolicyFacts, constant_accuracy: float | None) -> str:
     if constant_accuracy is None or best.accuracy > constant_accuracy:
         return ""
     return (
-        f"Accuracy says little here: one constant answer would be right for {format_accuracy(constant_accuracy)} of the "
-        "held-out rows. The AUC in the search tells how well the models rank."
+        "Accuracy says little here: one constant answer would be right for "
+        f"{format_accuracy(constant_accuracy)} of the held-out rows. The AUC in the search tells how well models rank."
     )
 
 

@@ -1,0 +1,58 @@
+"""What README and docs show is run: Python blocks as they stand, `recplan` commands on a small plan."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from planner.cli.app import run
+from tests.planner.conftest import planned, study_file
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+__all__ = ["planned", "study_file"]
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+PYTHON = [
+    pytest.param(block, id=f"{page.name}-{i}") for page in PAGES for i, block in enumerate(blocks(page, "python"))
+]
+COMMANDS = sorted(
+    {
+        line.split("#")[0].removeprefix(".venv/bin/").strip()
+        for page in PAGES
+        for block in blocks(page, "sh")
+        for line in block.splitlines()
+        if line.removeprefix(".venv/bin/").startswith("recplan ")
+    }
+)
+
+
+@pytest.mark.parametrize("block", PYTHON)
+def test_python_blocks_run(block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    exec(compile(block, "docs", "exec"), {"__name__": "docs"})
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_run(command: str, planned: Path) -> None:
+    words = shlex.split(command.replace("out/quickstart", str(planned)))
+    assert run(words[1:]) == 0
+
+
+def test_links_lead_somewhere() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_study_page_names_every_key_of_the_quickstart() -> None:
+    page = (ROOT / "docs" / "study.md").read_text(encoding="utf-8")
+    keys = set(
+        re.findall(r"^(\w+) = ", (ROOT / "docs/examples/quickstart.toml").read_text(encoding="utf-8"), re.MULTILINE)
+    )
+    assert {key for key in keys if f"`{key}" not in page and f"{key}`" not in page} == set()
