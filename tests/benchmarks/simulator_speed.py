@@ -1,0 +1,188 @@
+"""How many queries the simulator serves per second of one core, beside SimPy and loops written by hand."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from profiles.errors import MeasurementError
+from serving_sim.engine import SimulationOptions, simulate
+from serving_sim.kernels import Chunk, Floats, serve_chunk
+from serving_sim.run import start_run
+from serving_sim.workload import empty_chunk
+from tests.benchmarks.benchmark import Benchmark, Figures, main
+from tests.benchmarks.markdown import table, with_quartiles
+from tests.benchmarks.rivals import bare_loop, heap_loop, simpy_loop
+from tests.benchmarks.rivals.routing import scenario_of
+from tests.benchmarks.serving_scenario import POLICIES, Drawn, draw, six_path_plan, traced_latencies
+from tests.benchmarks.timing import Alternative, Samples, interleave, rates, ratios
+
+__all__ = ["BENCHMARK", "alternatives", "figures_of", "largest_difference", "loops"]
+
+Latencies = Sequence[float] | Floats
+# As large as the chunks that `simulate` draws.
+_CHUNK = 16_384
+_TOLERANCE = 1e-6
+_SIGMA = 0.1
+
+_LABELS = {
+    "predrawn": "simulator, queries pre-drawn",
+    "routed": "the same, routing and queues alone",
+    "full": "`simulate()` as it comes",
+    "full_without_bound": "`simulate()` without the fluid bound",
+    "full_with_spread": "`simulate()`, service times scattered",
+    "bare": "bare numba loop",
+    "heap": "plain Python heap loop",
+    "simpy": "SimPy",
+}
+
+
+_INTRODUCTION = """\
+Six paths (a table, a DHE and a hybrid on each of two devices of one server; the latency tables are invented), 1,000
+queries a second, Poisson arrivals, lognormal sizes of mean 128 and sigma 1, SLA 10 ms, no scatter of service times
+unless stated. Figures are medians over rounds with quartiles in brackets; the alternatives take turns within a round.
+Before the clock runs, every rival's latencies are compared with the simulator's, query by query."""
+_MEANING = """\
+- **pre-drawn** (`predrawn_qps`): routing, queues and all totals (percentile histogram, violations, correct predictions,
+  shares by path and size) of queries whose gaps and sizes are in memory; *routing and queues alone* leaves the totals
+  out.
+- **`simulate()` as it comes** (`full_qps`): with the drawing of queries, exact percentiles, the fluid bound and the
+  result. The two lines below it take the bound away, and add one lognormal factor per query (sigma 0.1).
+- **bare numba loop**: the same recurrence for this one scenario, which writes each query's latency and adds nothing up;
+  a ceiling for what generality, totals and chunks may cost.
+- **heap loop** and **SimPy**: the same arrivals and sizes in memory, routed by the same rule in plain Python; they
+  write each query's latency and add nothing up.
+- Not measured yet: `thousand_whatifs_s` (many scenarios over one stream of arrivals)."""
+
+
+def loops(drawn: Drawn, queries: int) -> dict[str, Callable[[], Latencies]]:
+    """The rivals on the first queries; each returns every query's latency (ms)."""
+    scenario = scenario_of(drawn.chunk, queries, drawn.gap_ms, drawn.paths, drawn.rule)
+    return {
+        "bare": lambda: _bare(drawn, queries),
+        "heap": lambda: heap_loop.serve(scenario),
+        "simpy": lambda: simpy_loop.serve(scenario),
+    }
+
+
+def largest_difference(drawn: Drawn, queries: int) -> float:
+    """Relative, over the first queries and all rivals, to the simulator's own latencies.
+
+    Raises:
+        MeasurementError: a rival serves another scenario.
+    """
+    expected = np.array(traced_latencies(drawn, queries))
+    found = [np.abs(np.array(serve()) / expected - 1).max() for serve in loops(drawn, queries).values()]
+    if not max(found) < _TOLERANCE:
+        raise MeasurementError(f"{drawn.plan.policy.name}: a rival's latencies differ by {max(found):.1%}")
+    return float(max(found))
+
+
+def _measure(quick: bool) -> Figures:
+    policies = {policy: _measure_policy(policy, quick=quick) for policy in POLICIES}
+    headline = {name: value for name, value in policies[POLICIES[0]].items() if isinstance(value, float)}
+    return {"policy": POLICIES[0], **headline, "policies": policies}
+
+
+def _measure_policy(policy: str, *, quick: bool) -> Figures:
+    queries, few, rounds = (2**18, 10_000, 5) if quick else (2**20, 30_000, 15)
+    drawn = draw(six_path_plan(policy, queries))
+    difference = largest_difference(drawn, few)
+    return {**figures_of(interleave(alternatives(drawn, few), rounds)), "largest_difference": difference}
+
+
+def figures_of(seconds: Samples) -> Figures:
+    """Speeds and ratios of what was timed."""
+    qps = {name: rates(values) for name, values in seconds.items()}
+    over = {name: ratios(seconds[name], seconds["predrawn"]) for name in ("simpy", "heap", "bare")}
+    return {
+        "predrawn_qps": qps["predrawn"].median,
+        "full_qps": qps["full"].median,
+        "ratio_over_simpy": over["simpy"].median,
+        "ratio_over_heap_loop": over["heap"].median,
+        "ratio_over_bare_loop": over["bare"].median,
+        "qps": {name: spread.to_object() for name, spread in qps.items()},
+        "ratios": {name: spread.to_object() for name, spread in over.items()},
+    }
+
+
+def alternatives(drawn: Drawn, few: int) -> dict[str, Alternative]:
+    """What is timed: the simulator on all of the queries, slow rivals on the first few."""
+    plan, queries = drawn.plan, drawn.plan.workload.queries
+    scattered = six_path_plan(plan.policy.name, queries, sigma=_SIGMA)
+    without = SimulationOptions(fluid_bound=False)
+    rivals = loops(drawn, few)
+    return {
+        "predrawn": Alternative(call=lambda: _predrawn(drawn), units=queries),
+        "routed": Alternative(call=lambda: _predrawn(drawn, totals=False), units=queries),
+        "full": Alternative(call=lambda: simulate(plan), units=queries),
+        "full_without_bound": Alternative(call=lambda: simulate(plan, options=without), units=queries),
+        "full_with_spread": Alternative(call=lambda: simulate(scattered), units=queries),
+        "bare": Alternative(call=loops(drawn, queries)["bare"], units=queries),
+        "heap": Alternative(call=rivals["heap"], units=few),
+        "simpy": Alternative(call=rivals["simpy"], units=few),
+    }
+
+
+def _predrawn(drawn: Drawn, *, totals: bool = True) -> None:
+    """Routing and queues of every query, and its totals, chunk by chunk as `simulate` does it."""
+    load = drawn.plan.workload
+    run = start_run(drawn.paths, drawn.rule, qps=load.qps, sla_ms=load.sla_ms)
+    room = empty_chunk(_CHUNK, drawn.chunk.factor_KN.shape[0])
+    for start in range(0, load.queries, _CHUNK):
+        part, count = _part(drawn.chunk, start, room), min(_CHUNK, load.queries - start)
+        if totals:
+            run.serve(part, count)
+        else:
+            serve_chunk(part, count, run.gap_ms, run.rule, run.paths, run.queues)
+
+
+def _part(chunk: Chunk, start: int, room: Chunk) -> Chunk:
+    part = slice(start, start + _CHUNK)
+    factor_KN = np.ascontiguousarray(chunk.factor_KN[:, part])
+    return room._replace(gap_N=chunk.gap_N[part], size_N=chunk.size_N[part], factor_KN=factor_KN)
+
+
+def _bare(drawn: Drawn, queries: int) -> Latencies:
+    latency_ms_N = np.empty(queries)
+    chunk, rule = drawn.chunk, drawn.rule
+    bare_loop.serve(
+        chunk.gap_N[:queries],
+        chunk.size_N[:queries],
+        chunk.factor_KN[0, :queries],
+        drawn.gap_ms,
+        drawn.paths.service_ms_SP,
+        drawn.paths.device_P,
+        (rule.path_E, rule.tier_E, rule.limit_ms_E, rule.rate_per_ms_E),
+        latency_ms_N,
+    )
+    return latency_ms_N
+
+
+def _describe(report: Mapping[str, Any]) -> list[str]:
+    policies = report["policies"]
+    speeds = [
+        (label, *(with_quartiles(policies[policy]["qps"][name], 1e-6) for policy in POLICIES))
+        for name, label in _LABELS.items()
+    ]
+    over = [
+        (f"pre-drawn over {_LABELS[name]}", *(with_quartiles(policies[policy]["ratios"][name]) for policy in POLICIES))
+        for name in ("simpy", "heap", "bare")
+    ]
+    return [
+        _INTRODUCTION,
+        "## Million queries per second of CPU time",
+        table(("what", *POLICIES), speeds),
+        "## Ratios, round by round",
+        table(("ratio", *POLICIES), over),
+        "## What the figures mean",
+        _MEANING,
+    ]
+
+
+BENCHMARK = Benchmark(
+    name="simulator_speed", title="Speed of the serving simulator", measure=_measure, describe=_describe
+)
+
+if __name__ == "__main__":
+    main(BENCHMARK)
