@@ -32,7 +32,10 @@ def _boosting(known: CostDrivers, label_ms: Floats, asked: CostDrivers, limits: 
     from sklearn.ensemble import GradientBoostingRegressor
 
     del limits
-    trees = GradientBoostingRegressor(n_estimators=300, learning_rate=0.08, max_depth=4, random_state=0)
+    # As the cost model's own trees, which it fits to what its roofline leaves.
+    trees = GradientBoostingRegressor(
+        n_estimators=120, learning_rate=0.08, max_depth=4, min_samples_leaf=2, subsample=0.7, random_state=0
+    )
     trees.fit(known.features(), np.log(label_ms))
     predicted: Floats = np.exp(trees.predict(asked.features()))
     return predicted
