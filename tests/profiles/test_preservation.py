@@ -1,5 +1,6 @@
 import random
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -30,6 +31,22 @@ def test_buffers_flags_gradients_and_generators_come_back() -> None:
     assert next(net.parameters()).grad is gradient
     assert torch.equal(numbers[0], torch.random.get_rng_state())
     assert numbers[1] == random.getstate()
+
+
+def test_numpy_s_global_generator_comes_back() -> None:
+    with preserved(nn.Identity()):
+        first = np.random.rand()  # noqa: NPY002 (the global generator is what is preserved)
+    assert np.random.rand() == first  # noqa: NPY002 (as above)
+
+
+def test_buffers_that_were_none_or_not_there_are_so_again() -> None:
+    net = nn.Identity()
+    net.register_buffer("mask", None)
+    with preserved(net):
+        net.mask = torch.ones(2)
+        net.register_buffer("cache", torch.ones(3), persistent=False)
+    assert not net.state_dict()
+    assert not hasattr(net, "cache")
 
 
 def test_a_buffer_that_was_replaced_comes_back_after_an_error() -> None:
