@@ -1,6 +1,7 @@
 """Bytes that a leaf module moves, by formula: inputs, outputs and parameters once each, of a table the touched rows."""
 
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import torch
@@ -21,16 +22,21 @@ def leaf_bytes(module: nn.Module, inputs: Any, output: Any) -> float | None:
 
 
 def state_bytes(module: nn.Module) -> int:
-    """Bytes of parameters and persistent buffers, each storage once, however many names it has."""
-    storages: dict[tuple[str, int], int] = {}
+    """Bytes of parameters and persistent buffers, tied ones once, and of views no more than they show.
+
+    Tensors that share a storage count together, but never more than the storage.
+    """
+    views: dict[tuple[str, int], dict[tuple[int, int], int]] = defaultdict(dict)
+    most_bytes: dict[tuple[str, int], int] = {}
     for name, tensor in module.state_dict(keep_vars=True).items():
         if isinstance(tensor, torch.Tensor):
             storage = tensor.untyped_storage()
             pointer = storage.data_ptr()
             # Tensors without memory (device `meta`) have no address to tell them apart by.
             key = (str(tensor.device), pointer) if pointer else (name, 0)
-            storages[key] = storage.nbytes()
-    return sum(storages.values())
+            views[key][int(tensor.storage_offset()), tensor.numel()] = _bytes([tensor])
+            most_bytes[key] = storage.nbytes()
+    return sum(min(sum(shown.values()), most_bytes[key]) for key, shown in views.items())
 
 
 def tensors_of(value: Any) -> Iterator[torch.Tensor]:
@@ -44,5 +50,5 @@ def tensors_of(value: Any) -> Iterator[torch.Tensor]:
         yield from tensors_of(tuple(value.values()))
 
 
-def _bytes(tensors: Any) -> int:
+def _bytes(tensors: Iterable[torch.Tensor]) -> int:
     return sum(tensor.numel() * tensor.element_size() for tensor in tensors)

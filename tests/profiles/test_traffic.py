@@ -27,6 +27,18 @@ def test_tied_weights_count_once() -> None:
     assert state_bytes(nn.Sequential(first, second)) == 4 * 16
 
 
+def test_a_view_counts_what_it_shows() -> None:
+    whole = torch.zeros(1000)
+    views = nn.ParameterList([nn.Parameter(whole[:10]), nn.Parameter(whole[10:30])])
+    assert state_bytes(views) == 4 * 30
+
+
+def test_overlapping_views_count_no_more_than_their_storage() -> None:
+    whole = torch.zeros(2, 10)
+    views = nn.ParameterList([nn.Parameter(whole), nn.Parameter(whole.T), nn.Parameter(whole[1])])
+    assert state_bytes(views) == 4 * 20
+
+
 def test_persistent_buffers_count_and_passing_ones_do_not() -> None:
     module = nn.BatchNorm1d(4)
     module.register_buffer("scratch", torch.ones(100), persistent=False)
