@@ -13,12 +13,12 @@ from planner.cost_model.estimates import Floats
 from profiles.component import Component, Work
 from profiles.errors import InputError
 
-__all__ = ["BYTES_PER_MIB", "CostDrivers", "WorkFormula", "drivers_of", "family_of"]
+__all__ = ["BYTES_PER_MIB", "CostDrivers", "WorkFormula", "dimensions_of", "drivers_of", "family_of"]
 
 WorkFormula = Callable[[Component], Work]
 BYTES_PER_MIB = 2**20
-# Hashing an id costs the same whatever the range of ids.
-_WITHOUT_COST = frozenset({("dhe_encoder", "rows")})
+# Ids up to here are hashed modulo 2**31 - 1; wider ranges take the slower arithmetic modulo 2**61 - 1.
+_WIDEST_FAST_RANGE = 2**31 - 1
 
 
 def family_of(component: Component) -> str:
@@ -73,7 +73,7 @@ def drivers_of(components: Sequence[Component], work: WorkFormula, names: Sequen
     Raises:
         InputError: a component lacks one of the dimensions, or has another.
     """
-    shapes = [_dimensions(component) for component in components]
+    shapes = [{"batch": float(component.batch), **dimensions_of(component)} for component in components]
     wanted = tuple(names) if names is not None else tuple(shapes[0]) if shapes else ("batch",)
     for component, shape in zip(components, shapes, strict=True):
         if tuple(shape) != wanted:
@@ -91,10 +91,13 @@ def drivers_of(components: Sequence[Component], work: WorkFormula, names: Sequen
     )
 
 
-def _dimensions(component: Component) -> dict[str, float]:
-    sizes = {
-        name: float(value)
-        for name, value in component.shape
-        if not isinstance(value, str) and (component.kind, name) not in _WITHOUT_COST
-    }
-    return {"batch": float(component.batch), **sizes}
+def dimensions_of(component: Component) -> dict[str, float]:
+    """The numbers besides the batch that the cost depends on: components alike in these are one to the model.
+
+    Hashing an id costs the same whatever the range of ids, but for the prime that the range needs: `wide_ids` is 1
+    where that is the large one.
+    """
+    sizes = {name: float(value) for name, value in component.shape if not isinstance(value, str)}
+    if component.kind == "dhe_encoder":
+        sizes["wide_ids"] = float(sizes.pop("rows") > _WIDEST_FAST_RANGE)
+    return sizes

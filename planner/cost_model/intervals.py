@@ -1,15 +1,17 @@
 """90 % intervals from held-out errors (split conformal prediction), and the folds that hold rows out."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from planner.cost_model.estimates import Floats
+from planner.cost_model.features import dimensions_of
 from profiles.component import Component
 
-__all__ = ["COVERAGE", "FOLDS", "cross_half_widths", "fold_numbers", "half_width"]
+__all__ = ["COVERAGE", "FOLDS", "Folds", "cross_half_widths", "deal_folds", "fold_numbers", "half_width"]
 
 COVERAGE = 0.9
 FOLDS = 5
@@ -32,20 +34,41 @@ def half_width(log_errors: Floats) -> float:
     return max(float(width), _LEAST_HALF_WIDTH)
 
 
-def fold_numbers(components: Sequence[Component], *, seed: int, folds: int = FOLDS) -> NDArray[np.int64]:
-    """[N]: the fold that holds each row out.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Folds:
+    """Which fold holds which components of a family out: whole shapes, or where these are few, shapes at a batch."""
+
+    by_shape: bool
+    fold_of: Mapping[tuple[float, ...], int]
+
+    def of(self, component: Component) -> int | None:
+        """The fold that holds the component out, None for one that is in no fold."""
+        return self.fold_of.get(_group(component, by_shape=self.by_shape))
+
+
+def deal_folds(components: Sequence[Component], *, seed: int, folds: int = FOLDS) -> Folds:
+    """Deal components of one family to folds.
 
     All batches of a shape share a fold, so that held-out errors are those of shapes never seen; with fewer shapes than
-    folds, single rows are dealt instead.
+    folds, single rows are dealt instead. Components that the cost model cannot tell apart never part.
     """
-    specs = [component.spec() for component in components]
-    groups = sorted(set(specs))
-    if len(groups) < folds:
-        specs = [f"{spec}|{component.batch:012d}" for spec, component in zip(specs, components, strict=True)]
-        groups = sorted(set(specs))
+    groups = sorted({_group(component, by_shape=True) for component in components})
+    by_shape = len(groups) >= folds
+    if not by_shape:
+        groups = sorted({_group(component, by_shape=False) for component in components})
     dealt = np.random.default_rng(seed).permutation(len(groups)) % folds
-    fold_of_group = dict(zip(groups, dealt.tolist(), strict=True))
-    return np.array([fold_of_group[spec] for spec in specs], dtype=np.int64)
+    return Folds(by_shape=by_shape, fold_of=dict(zip(groups, dealt.tolist(), strict=True)))
+
+
+def fold_numbers(components: Sequence[Component], *, seed: int, folds: int = FOLDS) -> NDArray[np.int64]:
+    """[N]: the fold that holds each of the components out, as `deal_folds` deals them."""
+    dealt = deal_folds(components, seed=seed, folds=folds)
+    return np.array([dealt.of(component) for component in components], dtype=np.int64)
+
+
+def _group(component: Component, *, by_shape: bool) -> tuple[float, ...]:
+    shape = tuple(dimensions_of(component).values())
+    return shape if by_shape else (*shape, float(component.batch))
 
 
 def cross_half_widths(log_errors: Floats, fold_N: NDArray[np.int64]) -> Floats:

@@ -23,9 +23,14 @@ def test_features_are_finite_for_a_component_without_flops() -> None:
     assert np.isfinite(drivers.features()).all()
 
 
-def test_the_range_of_ids_is_no_cost_of_hashing() -> None:
-    encoder = make_component("dhe_encoder", 4, {"k": 8, "rows": 100, "transform": "uniform"})
-    assert drivers_of([encoder], work_of).names == ("batch", "k")
+def test_the_range_of_ids_costs_hashing_only_the_prime_that_it_needs() -> None:
+    few, many, wide = (
+        make_component("dhe_encoder", 4, {"k": 8, "rows": rows, "transform": "uniform"})
+        for rows in (100, 2**31 - 1, 2**31)
+    )
+    drivers = drivers_of([few, many, wide], work_of)
+    assert drivers.names == ("batch", "k", "wide_ids")
+    assert drivers.dimensions_ND.tolist() == [[4, 8, 0], [4, 8, 0], [4, 8, 1]]
 
 
 def test_a_missing_dimension_is_named() -> None:

@@ -3,7 +3,8 @@ import math
 import numpy as np
 import pytest
 
-from planner.cost_model.intervals import cross_half_widths, fold_numbers, half_width
+from planner.cost_model.intervals import cross_half_widths, deal_folds, fold_numbers, half_width
+from profiles.component import make_component
 from tests.planner.cost_model.synthetic import linears, random_sizes
 
 
@@ -28,6 +29,22 @@ def test_all_batches_of_a_shape_share_a_fold() -> None:
 def test_with_few_shapes_single_rows_are_dealt() -> None:
     folds = fold_numbers(linears([(8, 8), (16, 16)]), seed=3)
     assert sorted(folds.tolist()) == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
+
+
+def test_encoders_that_differ_in_the_range_of_ids_alone_are_held_out_together() -> None:
+    encoders = [
+        make_component("dhe_encoder", 8, {"k": k, "rows": rows, "transform": "uniform"})
+        for rows in (10, 1000, 10**6)
+        for k in range(2, 20, 2)
+    ]
+    folds = fold_numbers(encoders, seed=3).reshape(3, -1)
+    assert (folds == folds[0]).all()
+
+
+def test_a_component_of_no_fold_is_held_out_nowhere() -> None:
+    folds = deal_folds(linears(random_sizes(12, 0)), seed=3)
+    assert folds.by_shape
+    assert folds.of(linears([(3, 5)], (1,))[0]) is None
 
 
 def test_a_folds_interval_comes_from_the_other_folds() -> None:
