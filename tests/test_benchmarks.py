@@ -15,7 +15,7 @@ import torch
 from planner.study import DataSection, ModelSection, SpaceSection, Study, SweepSection, load_study
 from profiles.errors import MeasurementError
 from representations.datasets import load_dataset, split_dataset
-from tests.benchmarks import BENCHMARKS, cost_model, dhe_encoder, flights, simulator_speed
+from tests.benchmarks import BENCHMARKS, cost_model, dhe_encoder, flights, serving_loops, simulator_speed
 from tests.benchmarks.__main__ import run_all
 from tests.benchmarks.benchmark import Benchmark, main
 from tests.benchmarks.intervals import auc_interval, mean_interval
@@ -119,14 +119,14 @@ def test_a_benchmark_that_fails_is_named_and_writes_nothing(tmp_path: Path, capf
 @pytest.mark.parametrize("policy", POLICIES)
 def test_every_serving_loop_gives_the_simulator_s_latencies(policy: str) -> None:
     drawn = draw(six_path_plan(policy, 600, sigma=0.3))
-    assert simulator_speed.largest_difference(drawn, 600) < 1e-9
+    assert serving_loops.largest_difference(drawn, 600) < 1e-9
 
 
 def test_a_loop_of_another_scenario_is_found_out() -> None:
     drawn = draw(six_path_plan("mp-rec", 300))
     other = replace(drawn, gap_ms=drawn.gap_ms / 2)
     with pytest.raises(MeasurementError, match=r"mp-rec: a rival's latencies differ"):
-        simulator_speed.largest_difference(other, 300)
+        serving_loops.largest_difference(other, 300)
 
 
 def test_the_simulator_s_alternatives_run_and_are_described() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tests.benchmarks.machine import describe_machine
+from tests.benchmarks.machine import describe_machine, load_average
 from tests.benchmarks.markdown import page
 
 __all__ = ["Benchmark", "Figures", "main"]
@@ -31,6 +31,7 @@ class Benchmark:
         start = time.perf_counter()
         figures = self.measure(quick)
         seconds = round(time.perf_counter() - start, 1)
+        machine["load_after"] = load_average()
         return {"benchmark": self.name, "quick": quick, **figures, "seconds": seconds, "machine": machine}
 
     def page(self, report: Mapping[str, Any]) -> str:

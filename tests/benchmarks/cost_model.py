@@ -17,7 +17,7 @@ from planner.progress import QuietProgress
 from planner.study import Study, load_study
 from profiles.hardware import LOCAL_CPU
 from tests.benchmarks.benchmark import Benchmark, Figures, main
-from tests.benchmarks.markdown import percent, significant, table
+from tests.benchmarks.markdown import bullets, percent, significant, table
 from tests.benchmarks.rivals.latency_models import held_out_errors
 from tests.benchmarks.timing import Alternative, interleave, rates
 
@@ -37,6 +37,16 @@ _MEANING = """\
   whole models teach. Kendall's tau is of the order of models at equal batch.
 - **predictions per second**: whole models at one batch each, per second of CPU time.
 - Not measured yet: `extrapolation`, `skewed_ids_mape`, `points_for_10_percent`."""
+
+_QUIET_FLOOR = 0.05
+_REFERENCE = (
+    "Reference: measured on a quiet machine (noise floor 2.0 % median, 5.1 % p90), a roofline with a learned residual "
+    "was off by 3.6 to 5.6 % (MAPE), boosted trees by 5.6 to 8.1 %, a roofline alone by 11 to 22 %."
+)
+_UNQUIET = (
+    "That goal cannot be judged from this run: its noise floor is {floor}, so that every error above is mostly noise. "
+    "Repeat it with nothing else running."
+)
 
 
 def _measure(quick: bool) -> Figures:
@@ -94,7 +104,22 @@ def _describe(report: Mapping[str, Any]) -> list[str]:
         table(("composition", "rows", "MAPE", "p90", "within 10 %", "bias", "Kendall's tau"), _whole_rows(report)),
         "## What the figures mean",
         _MEANING,
+        "## Remarks",
+        _remarks(report),
     ]
+
+
+def _remarks(report: Mapping[str, Any]) -> str:
+    rows = {row["kind"]: row for row in report["components"]}
+    beaten = [
+        f"{rival['model']} on {rival['kind']} ({percent(rival['mape'])} against {percent(rows[rival['kind']]['mape'])})"
+        for rival in report["rivals"]
+        if rival["mape"] < rows[rival["kind"]]["mape"]
+    ]
+    better = f"Better than the cost model here: {', '.join(beaten)}." if beaten else "No simpler model was better."
+    floor = report["noise_floor"]["median"]
+    quiet = [_UNQUIET.format(floor=percent(floor))] if floor > _QUIET_FLOOR else []
+    return bullets([_REFERENCE, *quiet, better])
 
 
 _RIVAL_COLUMNS = ("roofline MAPE", "boosting MAPE")

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 from importlib import metadata
 from typing import Any
 
-__all__ = ["BUSY_LOAD", "describe_machine"]
+__all__ = ["BUSY_LOAD", "describe_machine", "load_average"]
 
-# With another process on the machine all the time, the load average stays above this.
+# A benchmark is one busy process; above this, others took their share of the machine.
 BUSY_LOAD = 1.5
 _LIBRARIES = ("numba", "numpy", "scikit-learn", "simpy", "torch")
 
@@ -23,6 +23,11 @@ def describe_machine() -> dict[str, Any]:
         "python": here.python,
         "libraries": {name: metadata.version(name) for name in _LIBRARIES},
         "git_revision": here.git_revision,
-        "load_before": round(os.getloadavg()[0], 2),
+        "load_before": load_average(),
         "date": datetime.now(UTC).date().isoformat(),
     }
+
+
+def load_average() -> float:
+    """Processes that ran or waited to, over the last minute."""
+    return round(os.getloadavg()[0], 2)

@@ -57,11 +57,11 @@ def _decimals(value: float, digits: int) -> int:
 
 def _machine_lines(machine: Mapping[str, Any]) -> list[str]:
     libraries = ", ".join(f"{name} {version}" for name, version in machine["libraries"].items())
-    load = machine["load_before"]
-    busy = "; other work ran beside, so that absolute times are too long" if load > BUSY_LOAD else ""
+    before, after = machine["load_before"], machine["load_after"]
+    busy = "; **other work ran beside**: absolute times are too long" if max(before, after) > BUSY_LOAD else ""
     return [
         f"machine: {machine['processor']}, {format_bytes(machine['memory_bytes'])}",
-        f"load average of the minute before: {load}{busy}",
+        f"load average before and after (the benchmark itself is 1): {before}, {after}{busy}",
         f"software: Python {machine['python']}, {libraries}",
         f"date: {machine['date']}, revision {machine['git_revision'][:12] or 'unknown'}",
     ]
