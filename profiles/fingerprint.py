@@ -1,9 +1,11 @@
 """What a measurement was made with: device, threads, library versions, source revision, time."""
 
+import os
 import platform
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from profiles.devices import resolve_device
 from profiles.hardware import LOCAL_CPU
@@ -12,10 +14,12 @@ from profiles.records import Fingerprint
 __all__ = ["current_fingerprint", "current_timestamp"]
 
 _LIBRARIES = ("numpy", "recplan", "torch")
+# These compile components where they are installed.
+_COMPILERS = ("llvmlite", "numba")
 
 
 def current_fingerprint(device: str = LOCAL_CPU, threads: int | None = None) -> Fingerprint:
-    """The fingerprint of a measurement made here and now.
+    """The fingerprint of a measurement made here and now; `libraries` also hold cores and torch's kernels.
 
     `device` is any name that `resolve_device` takes; `threads` is the thread count that will be used, by default the
     count that torch uses now.
@@ -28,7 +32,7 @@ def current_fingerprint(device: str = LOCAL_CPU, threads: int | None = None) -> 
         processor=local.processor,
         threads=torch.get_num_threads() if threads is None else threads,
         python=platform.python_version(),
-        libraries=tuple((name, _version(name)) for name in _LIBRARIES),
+        libraries=(*_libraries(), *_processor_state()),
         driver=local.driver,
         git_revision=_git_revision(Path(__file__).resolve().parent.parent),
         timestamp=current_timestamp(),
@@ -40,11 +44,33 @@ def current_timestamp() -> str:
     return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
+def _libraries() -> tuple[tuple[str, str], ...]:
+    """Versions from the packages' metadata: none of them is imported."""
+    versions = {name: _version(name) for name in (*_COMPILERS, *_LIBRARIES)}
+    return tuple(
+        (name, versions[name] or "not installed") for name in sorted(versions) if versions[name] or name in _LIBRARIES
+    )
+
+
+def _processor_state() -> tuple[tuple[str, str], ...]:
+    """What the host's part of a measurement depends on besides versions: usable cores, and torch's kernels."""
+    import torch
+
+    backends: Any = torch.backends
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    libraries = {"mkl": backends.mkl.is_available(), "onednn": backends.mkldnn.is_available()}
+    return (
+        ("cores", str(cores)),
+        ("cpu capability", backends.cpu.get_cpu_capability()),
+        *((name, "yes" if is_there else "no") for name, is_there in libraries.items()),
+    )
+
+
 def _version(library: str) -> str:
     try:
         return metadata.version(library)
     except metadata.PackageNotFoundError:
-        return "not installed"
+        return ""
 
 
 def _git_revision(checkout: Path) -> str:

@@ -43,7 +43,11 @@ class Fingerprint:
     timestamp: str = ""
 
     def device_key(self) -> str:
-        """The part that decides whether a stored measurement may be reused: all but revision and time."""
+        """The part that decides whether a stored measurement may be reused: all but revision and time.
+
+        recplan's own version stands still between releases, so a change of a component's code alone reuses old rows:
+        give it a new kind or shape, or sweep into an empty store.
+        """
         versions = ",".join(f"{name}={version}" for name, version in self.libraries)
         return "|".join((self.device, self.processor, str(self.threads), self.python, versions, self.driver))
 

@@ -1,4 +1,7 @@
+import os
 import platform
+import subprocess
+import sys
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -12,7 +15,29 @@ def test_it_says_what_measured_here() -> None:
     fingerprint = current_fingerprint()
     assert (fingerprint.device, fingerprint.python) == ("local-cpu", platform.python_version())
     assert fingerprint.threads == torch.get_num_threads()
-    assert dict(fingerprint.libraries) == {name: version(name) for name in ("numpy", "recplan", "torch")}
+    libraries = dict(fingerprint.libraries)
+    versions = {name: version(name) for name in ("llvmlite", "numba", "numpy", "recplan", "torch")}
+    assert libraries.items() >= versions.items()
+    assert libraries["cpu capability"] == torch.backends.cpu.get_cpu_capability()
+    assert {libraries["mkl"], libraries["onednn"]} <= {"yes", "no"}
+
+
+def test_rows_are_not_reused_on_fewer_cores() -> None:
+    cores = os.sched_getaffinity(0)
+    before = current_fingerprint(threads=1).device_key()
+    try:
+        os.sched_setaffinity(0, {min(cores)})
+        assert (current_fingerprint(threads=1).device_key() == before) == (len(cores) == 1)
+    finally:
+        os.sched_setaffinity(0, cores)
+    assert current_fingerprint(threads=1).device_key() == before
+
+
+def test_the_fingerprint_imports_no_compiler() -> None:
+    code = (
+        "import sys; from profiles import current_fingerprint; current_fingerprint(); sys.exit('numba' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_the_thread_count_may_be_given() -> None:
@@ -27,7 +52,7 @@ def test_timestamps_sort_as_texts() -> None:
 
 
 def test_a_package_that_is_not_installed_has_no_version() -> None:
-    assert _version("no-such-package") == "not installed"
+    assert not _version("no-such-package")
 
 
 def test_the_revision_is_read_from_head_branch_or_packed_references(tmp_path: Path) -> None:
