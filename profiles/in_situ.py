@@ -6,21 +6,24 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import nn
 
 from profiles.capture import clone_inputs
 from profiles.records import Latency
 from profiles.timing import Sample, gc_paused, summarize
-from profiles.tracing import tracing
+from profiles.tracing import Span, tracing
 from profiles.tree import ModuleNode
 from profiles.units import NS_PER_MS
 
 __all__ = ["InSituTimes"]
 
 MOST_WALL_OVER_CPU = 1.05
-# Node, its caller, milliseconds.
-Times = list[tuple[int, int | None, float]]
+Floats = npt.NDArray[np.float64]
+# A call, and its wall and CPU milliseconds.
+Times = list[tuple[Span[Any], Floats]]
 
 
 class InSituTimes:
@@ -30,8 +33,8 @@ class InSituTimes:
         self._nodes = nodes
         self._is_cuda = torch_name.startswith("cuda")
         self._visits = 0
-        self._inclusive_ms: dict[int, list[float]] = {}
-        self._own_ms: dict[int, list[float]] = {}
+        self._inclusive: dict[int, list[Sample]] = {}
+        self._own: dict[int, list[Sample]] = {}
 
     def visit(self, model: nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any], passes: int) -> None:
         """Run the model under the hooks; a model that raises leaves the times of the calls that returned.
@@ -50,44 +53,56 @@ class InSituTimes:
 
     def inclusive(self, index: int) -> Latency | None:
         """Latency of a node with everything it calls, summed over its calls in a pass."""
-        return self._latency(self._inclusive_ms.get(index))
+        return self._latency(self._inclusive.get(index))
 
     def own(self, index: int) -> Latency | None:
         """Latency of what a node does outside the hooked modules that it calls."""
-        return self._latency(self._own_ms.get(index))
+        return self._latency(self._own.get(index))
 
-    def _latency(self, samples_ms: list[float] | None) -> Latency | None:
-        if not samples_ms:
+    def _latency(self, samples: list[Sample] | None) -> Latency | None:
+        if not samples:
             return None
-        samples = [Sample(latency_ms=ms, wall_ms=ms, cpu_ms=0.0) for ms in samples_ms]
-        return replace(summarize([samples], sees_contention=False), visits=self._visits, cpu_ms=None)
+        return replace(summarize([samples], sees_contention=not self._is_cuda), visits=self._visits)
 
     def _run(self, model: nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Times, float]:
-        meter, elapsed_ms = (_cuda_event, _cuda_ms) if self._is_cuda else (time.perf_counter_ns, _wall_ms)
-        with tracing(self._nodes, meter) as trace, torch.no_grad(), gc_paused():
-            cpu_start, start = time.thread_time_ns(), time.perf_counter_ns()
+        meter, elapsed_ms = (_cuda_event, _cuda_ms) if self._is_cuda else (time.perf_counter_ns, _ns_to_ms)
+
+        def read() -> tuple[Any, int]:
+            return meter(), time.thread_time_ns()
+
+        with tracing(self._nodes, read) as trace, torch.no_grad(), gc_paused():
+            start, cpu_start = time.perf_counter_ns(), time.thread_time_ns()
             # Whatever the model raises, the capturing pass has met and recorded it.
             with suppress(Exception):
                 model(*args, **kwargs)
             if self._is_cuda:
                 torch.cuda.synchronize()
             wall_ns, cpu_ns = time.perf_counter_ns() - start, time.thread_time_ns() - cpu_start
-        times = [(span.node, span.caller, elapsed_ms(span.start, span.end)) for span in trace.spans]
+        times = [
+            (span, np.array((elapsed_ms(span.start[0], span.end[0]), _ns_to_ms(span.start[1], span.end[1]))))
+            for span in trace.spans
+        ]
         return times, wall_ns / max(cpu_ns, 1)
 
     def _add(self, times: Times) -> None:
-        inclusive: dict[int, float] = {}
-        callees: dict[int, float] = {}
-        for node, caller, duration_ms in times:
-            inclusive[node] = inclusive.get(node, 0.0) + duration_ms
-            if caller is not None:
-                callees[caller] = callees.get(caller, 0.0) + duration_ms
+        inclusive: dict[int, Floats] = {}
+        own: dict[int, Floats] = {}
+        for span, duration_ms in times:
+            inclusive[span.node] = inclusive.get(span.node, 0.0) + duration_ms
+            own[span.node] = own.get(span.node, 0.0) + duration_ms
+            if span.caller is not None:
+                own[span.caller] = own.get(span.caller, 0.0) - duration_ms
         for node, duration_ms in inclusive.items():
-            self._inclusive_ms.setdefault(node, []).append(duration_ms)
-            self._own_ms.setdefault(node, []).append(duration_ms - callees.get(node, 0.0))
+            self._inclusive.setdefault(node, []).append(_sample(duration_ms))
+            self._own.setdefault(node, []).append(_sample(own[node]))
 
 
-def _wall_ms(start_ns: int, end_ns: int) -> float:
+def _sample(wall_and_cpu_ms: Floats) -> Sample:
+    wall_ms, cpu_ms = map(float, wall_and_cpu_ms)
+    return Sample(latency_ms=wall_ms, wall_ms=wall_ms, cpu_ms=cpu_ms)
+
+
+def _ns_to_ms(start_ns: int, end_ns: int) -> float:
     return (end_ns - start_ns) / NS_PER_MS
 
 

@@ -41,6 +41,16 @@ def test_every_called_module_is_measured_in_the_model_and_alone(rows: Mapping[st
         assert row.warm.visits == row.in_situ.visits == 3
 
 
+def test_times_in_the_model_tell_of_contention(rows: Mapping[str, ComponentProfile]) -> None:
+    for path in ("", "(self)", "blocks.0.linear"):
+        in_situ = rows[path].in_situ
+        assert in_situ is not None
+        assert in_situ.cpu_ms is not None
+        assert in_situ.cpu_ms > 0
+        assert in_situ.wall_over_cpu is not None
+        assert in_situ.wall_over_cpu > 0.5
+
+
 def test_identity_shapes_and_work(rows: Mapping[str, ComponentProfile]) -> None:
     row = rows["shared"]
     assert (row.class_name, row.kind, row.calls, row.batch, row.dtype) == ("Linear", "leaf", 2, 4, "float32")
