@@ -16,6 +16,9 @@ from profiles.errors import InputError, UnknownNameError
 from profiles.files import replace_file
 
 __all__ = [
+    "HIGHEST_QPS",
+    "LOWEST_QPS",
+    "MOST_SERVERS",
     "SCHEMA",
     "Arrivals",
     "Device",
@@ -26,11 +29,15 @@ __all__ = [
     "Sizes",
     "Workload",
     "edit_plan",
+    "edited_options",
     "load_plan",
     "plan_from_object",
 ]
 
 SCHEMA = "recplan.plan/1"
+# Wide of any real system, and narrow enough that times and sums of a run keep their precision.
+LOWEST_QPS, HIGHEST_QPS = 1e-6, 1e9
+MOST_SERVERS = 100_000
 PathProvenance = Literal["measured", "predicted", "estimated", "given"]
 
 
@@ -82,6 +89,8 @@ class Device:
     def __post_init__(self) -> None:
         if self.servers < 1:
             raise InputError(f"servers: must be >= 1, but got {self.servers} ({self.name})")
+        if self.servers > MOST_SERVERS:
+            raise InputError(f"servers: must be <= {MOST_SERVERS}, but got {self.servers} ({self.name})")
         for name in ("price_per_hour", "busy_w", "idle_w"):
             value = getattr(self, name)
             if value is not None and not (value >= 0 and math.isfinite(value)):
@@ -168,6 +177,8 @@ class Workload:
             value = getattr(self, name)
             if not (value > 0 and math.isfinite(value)):
                 raise InputError(f"{name}: must be finite and > 0, but got {value}")
+        if not LOWEST_QPS <= self.qps <= HIGHEST_QPS:
+            raise InputError(f"qps: must be in [{LOWEST_QPS:g}, {HIGHEST_QPS:g}], but got {self.qps}")
         if not 0 < self.percentile < 100:
             raise InputError(f"percentile: must be in (0, 100), but got {self.percentile}")
         if self.queries < 1:
@@ -255,6 +266,18 @@ def edit_plan(body: Mapping[str, Any], edits: Iterable[str]) -> dict[str, Any]:
         place = _place(node, last, key)
         node[place] = _value(text)
     return edited
+
+
+def edited_options(edits: Iterable[str]) -> tuple[str, ...]:
+    """The policy's options that edits set, by name."""
+    names: list[str] = []
+    for left, _, text in (edit.partition("=") for edit in edits):
+        key = left.strip()
+        if key == "policy.options" and isinstance(options := _value(text), dict):
+            names += options
+        elif key.startswith("policy.options."):
+            names.append(key.removeprefix("policy.options."))
+    return tuple(names)
 
 
 def _place(node: Any, step: str, key: str) -> Any:

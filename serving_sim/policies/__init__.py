@@ -1,9 +1,11 @@
 """Policies: which path a query takes. `POLICIES` names them; `serving_sim.testing.PolicyContract` tests one."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from typing import TypeAlias
 
 from profiles.edge import parse_object
+from profiles.errors import UnknownNameError
 from profiles.registry import Registry
 from profiles.units import MS_PER_S
 from serving_sim.plan import Plan, PolicyChoice
@@ -24,6 +26,7 @@ __all__ = [
     "TableSwitch",
     "as_policy",
     "fixed_rule",
+    "named_policies",
     "policy_label",
     "routing_context",
     "table_paths",
@@ -48,6 +51,27 @@ def as_policy(policy: PolicyLike) -> Policy:
     if isinstance(policy, PolicyChoice):
         return parse_object(POLICIES.get(policy.name), policy.options, "policy.options")
     return policy
+
+
+def named_policies(names: Sequence[str], choice: PolicyChoice, given: Iterable[str] = ()) -> tuple[Policy, ...]:
+    """The policies of those names, each with the options that a plan's choice has for it.
+
+    `given` are the options that were set for this run; one that no policy takes is an error, others are left out.
+
+    Raises:
+        InputError: a name or a given option is not known, or an option's value is wrong; names the key.
+    """
+    known = {name: [option.name for option in fields(POLICIES.get(name))] for name in names}
+    taken = sorted({option for options in known.values() for option in options})
+    for option in given:
+        if option not in taken:
+            raise UnknownNameError(f"policy.options of {', '.join(names)}", option, taken)
+    return tuple(
+        as_policy(
+            PolicyChoice(name=name, options={key: choice.options[key] for key in known[name] if key in choice.options})
+        )
+        for name in names
+    )
 
 
 def policy_label(policy: Policy) -> str:

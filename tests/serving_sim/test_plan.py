@@ -15,6 +15,7 @@ from serving_sim.plan import (
     Sizes,
     Workload,
     edit_plan,
+    edited_options,
     load_plan,
     plan_from_object,
 )
@@ -73,6 +74,8 @@ def test_a_wrong_plan_names_the_key(change: dict[str, Any], complaint: str) -> N
     ("kind", "fields", "key"),
     [
         (Workload, {"qps": 1, "sla_ms": float("nan")}, "sla_ms"),
+        (Workload, {"qps": 1e-300, "sla_ms": 1}, "qps"),
+        (Workload, {"qps": 1e10, "sla_ms": 1}, "qps"),
         (Workload, {"qps": 1, "sla_ms": 1, "percentile": 100}, "percentile"),
         (Workload, {"qps": 1, "sla_ms": 1, "queries": 0}, "queries"),
         (Sizes, {"mean": 5000}, "mean"),
@@ -81,6 +84,7 @@ def test_a_wrong_plan_names_the_key(change: dict[str, Any], complaint: str) -> N
         (Arrivals, {"cv": 0}, "cv"),
         (Arrivals, {"source": "azure-code"}, "source"),
         (Device, {"name": "d", "servers": 0}, "servers"),
+        (Device, {"name": "d", "servers": 10**12}, "servers"),
         (Device, {"name": "d", "busy_w": -1}, "busy_w"),
         (LatencyTable, {"sizes": (2, 1), "mean_ms": (1, 1)}, "sizes"),
         (LatencyTable, {"sizes": (1, 2), "mean_ms": (1,)}, "mean_ms"),
@@ -106,3 +110,8 @@ def test_paths_must_be_unique_and_on_known_devices() -> None:
 def test_latency_that_falls_with_size_is_kept_with_a_warning() -> None:
     with pytest.warns(UserWarning, match="decreases with size"):
         LatencyTable(sizes=(1, 2), mean_ms=(2.0, 1.0))
+
+
+def test_the_options_that_edits_set_are_known_by_name() -> None:
+    edits = ["workload.qps=1", "policy.options.path=a", 'policy.options={"share": 1}', "policy.options=none"]
+    assert edited_options(edits) == ("path", "share")

@@ -3,7 +3,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from profiles.errors import InputError
+from profiles.errors import InputError, UnknownNameError
 from serving_sim.engine import simulate, trace_run
 from serving_sim.kernels import Rule
 from serving_sim.plan import Plan, PolicyChoice
@@ -16,6 +16,7 @@ from serving_sim.policies import (
     Static,
     TableSwitch,
     as_policy,
+    named_policies,
     policy_label,
     tiered_rule,
 )
@@ -118,3 +119,15 @@ def test_policies_are_made_from_names_choices_or_given_as_they_are() -> None:
 def test_a_rule_needs_an_entry() -> None:
     with pytest.raises(InputError, match="at least one path"):
         tiered_rule([], [])
+
+
+def test_a_named_policy_takes_its_own_options_of_the_plan() -> None:
+    choice = PolicyChoice(name="static", options={"path": "dhe-gpu"})
+    assert named_policies(["static", "mp-rec"], choice) == (Static(path="dhe-gpu"), MpRec())
+    assert named_policies(["static", "mp-rec"], choice, ["path"]) == (Static(path="dhe-gpu"), MpRec())
+
+
+def test_an_option_set_for_a_run_that_no_named_policy_takes_is_refused() -> None:
+    choice = PolicyChoice(name="static", options={"path": "dhe-gpu"})
+    with pytest.raises(UnknownNameError, match=r"policy\.options of mp-rec, table-switch: unknown name 'path'"):
+        named_policies(["mp-rec", "table-switch"], choice, ["path"])
