@@ -19,6 +19,7 @@ from serving_sim.engine import warmup_of
 from serving_sim.fluid_bound import collect_rows, upper_bound_qps
 from serving_sim.histogram import rank
 from serving_sim.kernels import Chunk
+from serving_sim.metrics import holds_sla
 from serving_sim.paths import PathTables, compile_paths
 from serving_sim.plan import Plan
 from serving_sim.policies import Policy, PolicyLike, as_policy, policy_label, routing_context
@@ -113,10 +114,7 @@ class _Trial:
         return run
 
     def holds(self, policy: Policy, qps: float) -> bool:
-        counts = self.serve(policy, qps).totals.counts
-        counted = int(counts[kernels.COUNTED])
-        allowed = counted - 1 - rank(self.plan.workload.percentile, counted)
-        return int(counts[kernels.VIOLATIONS]) <= allowed
+        return holds_sla(self.serve(policy, qps), self.plan.workload.percentile)
 
 
 def find_capacity(

@@ -8,6 +8,9 @@ Verdict:
 - `overloaded`: one is, and at the last arrival the work still queued (the drain, the time until the last finish)
   exceeds the SLA and 1 % of the run: the backlog grows;
 - `near-saturation`: else.
+
+The verdict says nothing of the SLA: a stable run may be late for other reasons. `holds_sla` says whether the SLA's
+percentile of the counted queries is within the SLA.
 """
 
 from dataclasses import dataclass, field
@@ -18,11 +21,11 @@ from numpy.typing import NDArray
 
 from profiles.units import MS_PER_S, format_ms
 from serving_sim import kernels
-from serving_sim.histogram import bin_edges_ms, exact_percentiles, histogram_percentiles
+from serving_sim.histogram import bin_edges_ms, exact_percentiles, histogram_percentiles, rank
 from serving_sim.plan import Plan
 from serving_sim.run import Run
 
-__all__ = ["PERCENTILES", "LatencyHistogram", "SimulationResult", "Verdict", "summarise"]
+__all__ = ["PERCENTILES", "LatencyHistogram", "SimulationResult", "Verdict", "holds_sla", "summarise"]
 
 Verdict = Literal["stable", "near-saturation", "overloaded"]
 PERCENTILES = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}
@@ -48,6 +51,7 @@ class SimulationResult:
     qps: float
     sla_ms: float
     verdict: Verdict
+    holds_sla: bool
     latency_ms: dict[str, float]
     mean_latency_ms: float
     mean_wait_ms: float
@@ -76,6 +80,7 @@ class SimulationResult:
             "qps": self.qps,
             "sla_ms": self.sla_ms,
             "verdict": self.verdict,
+            "holds_sla": self.holds_sla,
             "fluid_bound_share": self.fluid_bound_share,
             "latency_ms": dict(self.latency_ms),
             "sla_violation_share": self.sla_violation_share,
@@ -110,6 +115,7 @@ def summarise(plan: Plan, policy: str, run: Run, seconds: float, bound: float | 
         qps=plan.workload.qps,
         sla_ms=run.sla_ms,
         verdict=_verdict(run, max(utilisation)),
+        holds_sla=holds_sla(run, plan.workload.percentile),
         latency_ms=_percentiles(run, counted),
         mean_latency_ms=float(sums[kernels.LATENCY_MS]) / counted,
         mean_wait_ms=float(sums[kernels.WAIT_MS]) / counted,
@@ -128,6 +134,12 @@ def summarise(plan: Plan, policy: str, run: Run, seconds: float, bound: float | 
         latency_histogram=_histogram(run),
         simulated_queries_per_s=served / max(seconds, 1e-9),
     )
+
+
+def holds_sla(run: Run, percentile: float) -> bool:
+    """Whether that percentile of the counted latencies is within the SLA."""
+    counted = int(run.totals.counts[kernels.COUNTED])
+    return int(run.totals.counts[kernels.VIOLATIONS]) <= counted - 1 - rank(percentile, counted)
 
 
 def _percentiles(run: Run, counted: int) -> dict[str, float]:
@@ -189,4 +201,10 @@ def _notes(plan: Plan, run: Run, counted: int) -> tuple[str, ...]:
         notes.append(f"{extrapolated} queries ({share:.3%}) had a size outside the latency table of their path")
     if any(device.busy_w is not None and device.idle_w is None for device in plan.devices):
         notes.append("energy: a device without a known idle power counts as drawing none while idle")
-    return tuple(notes)
+    return (*notes, _sla_note(plan.workload.percentile, run, counted))
+
+
+def _sla_note(percentile: float, run: Run, counted: int) -> str:
+    late = int(run.totals.counts[kernels.VIOLATIONS]) / counted
+    held = "yes" if holds_sla(run, percentile) else "no"
+    return f"holds the SLA: {held}, {100 * late:.3g} % late, {100 - percentile:.3g} % allowed"

@@ -38,9 +38,12 @@ def simulate(
 ) -> None:
     """Simulate a plan under load."""
     from serving_sim.engine import simulate as run
-    from serving_sim.plan import load_plan
+    from serving_sim.plan import edited_options, load_plan
+    from serving_sim.policies import named_policies
 
-    result = run(load_plan(plan, edits or ()), policy=policy, queries=queries, seed=seed, qps=qps, sla_ms=sla_ms)
+    loaded = load_plan(plan, edits or ())
+    router = None if policy is None else named_policies([policy], loaded.policy, edited_options(edits or ()))[0]
+    result = run(loaded, policy=router, queries=queries, seed=seed, qps=qps, sla_ms=sla_ms)
     if json:
         print_json(result.to_object())
     else:
@@ -61,10 +64,13 @@ def capacity(
     """Find the highest QPS at which the SLA percentile holds, per policy."""
     from serving_sim.capacity import DEFAULT_POLICIES, find_capacity
     from serving_sim.engine import resolve_plan
-    from serving_sim.plan import load_plan
+    from serving_sim.plan import edited_options, load_plan
+    from serving_sim.policies import named_policies
 
-    resolved = resolve_plan(load_plan(plan, edits or ()), qps=qps, sla_ms=sla_ms, seed=seed)
-    result = find_capacity(resolved, policy or DEFAULT_POLICIES, queries=queries, seeds=seeds)
+    loaded = load_plan(plan, edits or ())
+    routers = named_policies(policy or DEFAULT_POLICIES, loaded.policy, edited_options(edits or ()))
+    resolved = resolve_plan(loaded, qps=qps, sla_ms=sla_ms, seed=seed)
+    result = find_capacity(resolved, routers, queries=queries, seeds=seeds)
     if json:
         print_json(result.to_object())
     else:
@@ -74,11 +80,12 @@ def capacity(
 def _show_simulation(result: "SimulationResult") -> None:
     latency = "  ".join(f"{name} {format_ms(value)}" for name, value in result.latency_ms.items())
     bound = result.fluid_bound_share
+    *notes, sla_note = result.notes
     print_lines(
         [
             f"{result.policy} at {result.qps:g} queries/s, SLA {result.sla_ms:g} ms: {result.verdict}",
+            f"  {sla_note} ({result.counted:,} queries counted)",
             f"  latency       {latency}",
-            f"  late          {result.sla_violation_share:.2%} of {result.counted:,} queries",
             f"  accuracy      {result.accuracy:.2%}",
             f"  right in SLA  {result.correct_predictions_in_sla_per_s:,.0f} predictions/s"
             + (f", {bound:.1%} of what any policy could" if bound is not None else ""),
@@ -93,7 +100,7 @@ def _show_simulation(result: "SimulationResult") -> None:
         ("device", "utilisation"),
         [(name, f"{used:.1%}") for name, used in result.device_utilisation.items()],
     )
-    print_lines(f"note: {note}" for note in result.notes)
+    print_lines(f"note: {note}" for note in notes)
 
 
 def _show_capacity(result: "CapacityResult") -> None:

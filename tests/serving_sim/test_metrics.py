@@ -51,3 +51,13 @@ def test_a_single_query_has_metrics_too() -> None:
     result = simulate(small_plan(), queries=1)
     assert result.counted == 1
     assert len(set(result.latency_ms.values())) == 1
+
+
+@pytest.mark.parametrize(("sla_ms", "held"), [(10.0, "yes"), (4.0, "no")])
+def test_a_stable_run_says_whether_it_holds_the_sla(sla_ms: float, held: str) -> None:
+    result = simulate(small_plan(qps=100, sla_ms=sla_ms), policy="static")
+    late = 100 * result.sla_violation_share
+    assert result.verdict == "stable"
+    assert result.holds_sla == (held == "yes") == (result.latency_ms["p99"] <= sla_ms)
+    assert result.to_object()["holds_sla"] == result.holds_sla
+    assert result.notes[-1] == f"holds the SLA: {held}, {late:.3g} % late, 1 % allowed"
