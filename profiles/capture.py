@@ -55,10 +55,10 @@ def observe(
     def on_call(index: int, call_args: tuple[Any, ...], call_kwargs: Mapping[str, Any]) -> None:
         _capture(observations[index], call_args, call_kwargs)
 
-    def on_return(index: int, output: Any) -> None:
+    def on_return(index: int, call_args: tuple[Any, ...], call_kwargs: Mapping[str, Any], output: Any) -> None:
         node, seen = nodes[index], observations[index]
-        if node.is_leaf and seen.calls:
-            moved = leaf_bytes(node.module, (seen.calls[-1].args, seen.calls[-1].kwargs), output)
+        if node.is_leaf:
+            moved = leaf_bytes(node.module, (call_args, call_kwargs), output)
             seen.bytes_moved = None if moved is None else moved + (seen.bytes_moved or 0.0)
 
     def meter() -> int:

@@ -13,7 +13,7 @@ __all__ = ["Span", "Trace", "tracing"]
 
 R = TypeVar("R")
 OnCall = Callable[[int, tuple[Any, ...], Mapping[str, Any]], None]
-OnReturn = Callable[[int, Any], None]
+OnReturn = Callable[[int, tuple[Any, ...], Mapping[str, Any], Any], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def tracing(
     on_call: OnCall | None = None,
     on_return: OnReturn | None = None,
 ) -> Iterator[Trace[R]]:
-    """Hook the nodes' modules inside the block; `on_call` gets index, args and kwargs, `on_return` index and output."""
+    """Hook the nodes' modules inside the block; `on_call` gets index, args and kwargs, `on_return` also the output."""
     trace: Trace[R] = Trace()
     with ExitStack() as hooks:
         for node in nodes:
@@ -67,7 +67,7 @@ def _hook(
             on_call(index, args, kwargs)
         open_calls.append((index, meter()))
 
-    def leave(_module: nn.Module, _args: tuple[Any, ...], output: Any) -> None:
+    def leave(_module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
         end = meter()
         # Calls still open above this one raised, and their caller went on without them.
         while open_calls and open_calls[-1][0] != index:
@@ -76,7 +76,7 @@ def _hook(
             _, start = open_calls.pop()
             spans.append(Span(index, open_calls[-1][0] if open_calls else None, start, end))
         if on_return:
-            on_return(index, output)
+            on_return(index, args, kwargs, output)
 
     hooks.callback(node.module.register_forward_pre_hook(enter, with_kwargs=True).remove)
-    hooks.callback(node.module.register_forward_hook(leave).remove)
+    hooks.callback(node.module.register_forward_hook(leave, with_kwargs=True).remove)

@@ -42,6 +42,20 @@ def test_calls_of_two_signatures_are_kept_apart() -> None:
     assert [call.signature for call in calls] == ["(float32[4, 3])", "(float32[1, 3])"]
 
 
+def test_every_call_moves_the_bytes_of_its_own_shapes() -> None:
+    class Alternating(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.linear = nn.Linear(8, 8)
+
+        def forward(self, x_BF: torch.Tensor) -> Any:
+            return self.linear(x_BF[:1]), self.linear(x_BF), self.linear(x_BF[:1])
+
+    weights = 8 * 8 + 8
+    moved = observed(Alternating(), torch.ones(1000, 8))["linear"].bytes_moved
+    assert moved == 4 * sum(2 * 8 * rows + weights for rows in (1, 1000, 1))
+
+
 def test_flops_are_two_per_multiply_accumulate() -> None:
     (args, kwargs) = net_inputs(batch=4, width=8)
     seen = observed(Net(), *args, **kwargs)

@@ -61,7 +61,7 @@ def test_inputs_and_outputs_are_shown() -> None:
         module_tree(model)[:1],
         int,
         lambda index, args, kwargs: calls.append((index, len(args), list(kwargs))),
-        lambda _index, output: returns.append(len(output)),
+        lambda _index, _args, _kwargs, output: returns.append(len(output)),
     ):
         model(*args, **kwargs)
     assert calls == [(0, 1, ["ids_BP"])]
