@@ -20,7 +20,7 @@ from representations.datasets.splits import Splits
 from representations.dhe.embedding import set_deduplication
 from representations.dlrm import Dlrm
 from representations.ids import check_ids
-from representations.metrics import score
+from representations.metrics import Metrics, score
 from representations.optimizer import RowWiseAdagrad
 from representations.specs import ModelSpec
 from representations.table import EmbeddingTable
@@ -48,12 +48,13 @@ def train(
         _check_part(spec, part)
     with _threads(config.threads):
         run = _Run(spec, splits.train, config, progress)
-        losses = _fit(run, splits.validation, config)
+        scores = _fit(run, splits.validation, config)
+        losses = [epoch.log_loss for epoch in scores]
         best_epoch = int(np.argmin(losses)) + 1
         return TrainingResult(
             spec=spec,
             test=score(splits.test.labels_N, predict(run.model, splits.test)),
-            validation_log_loss=losses[best_epoch - 1],
+            validation=scores[best_epoch - 1],
             validation_log_losses=tuple(losses),
             epochs=len(losses),
             best_epoch=best_epoch,
@@ -77,13 +78,15 @@ def predict(model: Dlrm, dataset: Dataset) -> NDArray[np.float64]:
     return probabilities_N
 
 
-def _fit(run: "_Run", validation: Dataset, config: TrainingConfig) -> list[float]:
-    """The validation log loss of each epoch that was run; the model has the weights of the best one."""
+def _fit(run: "_Run", validation: Dataset, config: TrainingConfig) -> list[Metrics]:
+    """The validation metrics of each epoch that was run; the model has the weights of the one with the least loss."""
+    scores: list[Metrics] = []
     losses: list[float] = []
     best_state: dict[str, Tensor] = {}
     while len(losses) < config.epochs:
         run.epoch(len(losses) + 1)
-        losses.append(score(validation.labels_N, predict(run.model, validation)).log_loss)
+        scores.append(score(validation.labels_N, predict(run.model, validation)))
+        losses.append(scores[-1].log_loss)
         waited = len(losses) - 1 - int(np.argmin(losses))
         if waited >= config.patience:
             break
@@ -91,7 +94,7 @@ def _fit(run: "_Run", validation: Dataset, config: TrainingConfig) -> list[float
             best_state = {name: value.clone() for name, value in run.model.state_dict().items()}
     if waited > 0:
         run.model.load_state_dict(best_state)
-    return losses
+    return scores
 
 
 class _Run:

@@ -60,7 +60,7 @@ class TrainingProgress:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrainingResult:
-    """A trained model and its metrics on the test rows.
+    """A trained model, its metrics on the test rows, and those on the validation rows that chose its epoch.
 
     `epochs` counts those run, `best_epoch` (from 1) is whose weights `model` has. `seconds` and `samples_per_s` are of
     the training steps alone, without validation and test.
@@ -68,7 +68,7 @@ class TrainingResult:
 
     spec: ModelSpec
     test: Metrics
-    validation_log_loss: float
+    validation: Metrics
     validation_log_losses: tuple[float, ...]
     epochs: int
     best_epoch: int

@@ -1,6 +1,7 @@
 """What each kind of component does, by formula: FLOPs, bytes moved, parameters.
 
-FLOPs are 2 per multiply-accumulate of matrix products; element-wise functions and sums of gathered rows count none.
+FLOPs are 2 per multiply-accumulate of matrix products, and 8 integer operations per hash of a DHE encoder; activations,
+norms and sums of gathered rows count none.
 Bytes moved count every touched row, weight and activation once; ids are 64-bit integers, everything else fp32.
 """
 

@@ -155,7 +155,8 @@ def map_(study: StudyFile, out: Out = None, json: Json = False) -> None:
     data = job.data()
     with job.progress.stage("fitting the cost model"):
         cost_model = fit_cost_model(job.study, data, job.workspace)
-    result = map_study(job.study, data, cost_model, finished_search(job.study, data, job.workspace), job.workspace)
+    found = finished_search(job.study, data, cost_model, job.workspace)
+    result = map_study(job.study, data, cost_model, found, job.workspace)
     if json:
         print_json({"plan": str(job.workspace.plan_file), "decisions": [_decision(one) for one in result.decisions]})
     else:

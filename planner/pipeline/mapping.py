@@ -1,5 +1,8 @@
 """Map the search's trained candidates to the study's devices."""
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 from planner.cost_model.composition import CostModel
 from planner.mapping.algorithm import MappingResult, map_candidates
 from planner.mapping.candidate import TrainedCandidate
@@ -8,8 +11,9 @@ from planner.pipeline.workspace import Workspace
 from planner.search import SearchResult
 from planner.study import Study
 from profiles.errors import InputError
+from serving_sim.plan import Path, Plan
 
-__all__ = ["map_study", "trained_candidates"]
+__all__ = ["map_study", "trained_candidates", "with_test_metrics"]
 
 
 def trained_candidates(result: SearchResult) -> tuple[TrainedCandidate, ...]:
@@ -48,5 +52,18 @@ def map_study(
         zipf=data.zipf,
         seed=study.seed,
     )
+    mapping = replace(mapping, plan=with_test_metrics(mapping.plan, result))
     mapping.plan.save(workspace.plan_file)
     return mapping
+
+
+def with_test_metrics(plan: Plan, result: SearchResult) -> Plan:
+    """The plan with each path's quality as it is on the test rows, which neither search nor mapping looked at."""
+    tests = {trial.model.name: trial.test for trial in result.trials if trial.test}
+    paths = tuple(_tested(path, tests[path.candidate]) if path.candidate in tests else path for path in plan.paths)
+    note = "candidates were chosen by their quality on validation rows; accuracies here are of test rows"
+    return replace(plan, paths=paths, notes=(*plan.notes, note))
+
+
+def _tested(path: Path, test: Mapping[str, float]) -> Path:
+    return replace(path, accuracy=test["accuracy"], auc=test["auc"], log_loss=test["log_loss"])

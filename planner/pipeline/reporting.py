@@ -12,7 +12,7 @@ from planner.mapping.algorithm import MappingResult
 from planner.mapping.decision import Decision
 from planner.pipeline.data import StudyData
 from planner.pipeline.serving import Serving
-from planner.report import MappingInputs, ReportInputs, SearchInputs, ServingInputs, ValidationInputs
+from planner.report import MappingInputs, ReportInputs, SearchInputs, ValidationInputs
 from planner.search import SearchResult, TrialRecord
 from planner.study import Study
 from profiles.fingerprint import current_fingerprint
@@ -20,7 +20,6 @@ from profiles.hardware import LOCAL_CPU
 from profiles.records import ComponentProfile
 from profiles.units import format_bytes
 from representations.specs import ModelSpec, model_from_object
-from serving_sim.charts import latency_frame, path_share_frame
 from serving_sim.plan import Path, Plan
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ def report_inputs(
         validation=ValidationInputs(summary=validation.to_object(), points=tuple(validation.points.to_dicts())),
         search=_search(study, cost_model, search, chosen),
         mapping=MappingInputs(decisions=tuple(_decision(one, search) for one in mapping.decisions)),
-        serving=_serving(serving),
+        serving=serving.to_inputs(),
     )
 
 
@@ -97,9 +96,7 @@ def _constant_accuracy(data: StudyData) -> float:
 def _search(study: Study, cost_model: CostModel, search: SearchResult, chosen: str) -> SearchInputs:
     front = {trial.number for trial in search.pareto}
     device = study.latency_device
-    # A device without measurements has a model that only estimates.
-    is_estimated = not hasattr(cost_model.device(device), "families")
-    provenance = "estimated" if is_estimated else "predicted"
+    provenance = cost_model.device(device).provenance
     return SearchInputs(
         trials=tuple(_trial(trial, device, provenance, pareto=trial.number in front) for trial in search.trials),
         objectives=search.objectives,
@@ -120,6 +117,8 @@ def _trial(trial: TrialRecord, device: str, provenance: str, *, pareto: bool) ->
         "accuracy": trial.accuracy,
         "auc": trial.auc,
         "log_loss": trial.log_loss,
+        "test_auc": trial.test.get("auc"),
+        "test_accuracy": trial.test.get("accuracy"),
         "latency_ms": trial.latency_ms[device],
         "parameter_bytes": trial.parameter_bytes,
         "flops": trial.flops,
@@ -142,17 +141,3 @@ def _decision(one: Decision, search: SearchResult) -> dict[str, Any]:
         "parameter_bytes": model.parameter_bytes if model else None,
         "parameters": format_bytes(model.parameter_bytes) if model else None,
     }
-
-
-def _serving(serving: Serving) -> ServingInputs:
-    best = serving.results[serving.best]
-    return ServingInputs(
-        simulations=tuple(
-            {**result.to_object(), "static": label.startswith("static")} for label, result in serving.results.items()
-        ),
-        capacity={**serving.capacity.to_object(), "confidence": 0.95},
-        latency=tuple(latency_frame(serving.results).to_dicts()),
-        path_share=tuple(path_share_frame(best).to_dicts()),
-        path_share_policy=serving.best,
-        violations=tuple(serving.violations.to_dicts()),
-    )

@@ -1,7 +1,7 @@
 """Search a study's space: costs from the cost model, accuracy from really training."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from planner.cost_model.composition import CostModel
@@ -21,6 +21,7 @@ from planner.search import (
     run_search,
 )
 from planner.search.manifest import check_manifest
+from planner.search.repricing import repriced
 from planner.study import Study, TrainingSection
 from profiles.parquet import write_frame
 from representations.components import model_work
@@ -57,9 +58,16 @@ class StudyTrainer:
     section: TrainingSection
 
     def __call__(self, spec: ModelSpec, seed: int, /) -> Trained:
-        """Train `spec` from `seed` and judge it on the test rows."""
+        """Train `spec` from `seed` and judge it on the validation rows; test rows are only reported."""
         result = train(spec, self.splits, training_config(self.section, seed))
-        return Trained(auc=result.auc, log_loss=result.log_loss, accuracy=result.accuracy, seconds=result.seconds)
+        chosen_by = result.validation
+        return Trained(
+            auc=chosen_by.auc,
+            log_loss=chosen_by.log_loss,
+            accuracy=chosen_by.accuracy,
+            seconds=result.seconds,
+            test=asdict(result.test),
+        )
 
 
 def training_config(section: TrainingSection, seed: int) -> TrainingConfig:
@@ -111,30 +119,34 @@ def search_study(
         InputError: the workspace holds another study's search.
     """
     wanted = trials or study.search.trials
+    task = search_task(study, data)
+    predict = StudyPredictor(cost_model=cost_model, batch=study.latency_batch, zipf=data.zipf)
     with progress.stage(f"searching {wanted} candidates", wanted) as stage:
 
         def tell(now: SearchProgress) -> None:
             stage.update(now.finished, now.wanted, now.note)
 
-        result = run_search(
-            search_task(study, data),
-            StudyPredictor(cost_model=cost_model, batch=study.latency_batch, zipf=data.zipf),
+        found = run_search(
+            task,
+            predict,
             StudyTrainer(splits=data.splits, section=study.search.training),
             directory=workspace.search,
             trials=wanted,
             executor=executor,
             progress=tell,
         )
+    result = repriced(found, task, predict)
     write_frame(workspace.trials_file, result.frame(), schema="recplan.trials/1")
     return result
 
 
-def finished_search(study: Study, data: StudyData, workspace: Workspace) -> SearchResult:
+def finished_search(study: Study, data: StudyData, cost_model: CostModel, workspace: Workspace) -> SearchResult:
     """What the workspace's search has found so far, without searching on.
 
     Raises:
         InputError: there is none, or it was asked something else.
     """
     found = load_search(workspace.search)
-    check_manifest(workspace.search, search_task(study, data))
-    return found
+    task = search_task(study, data)
+    check_manifest(workspace.search, task)
+    return repriced(found, task, StudyPredictor(cost_model=cost_model, batch=study.latency_batch, zipf=data.zipf))

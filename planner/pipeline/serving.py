@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner.progress import Progress
+from planner.report import ServingInputs
+from planner.report.blocks import Rows
+from planner.report.facts import best_policy, serving_facts
 from serving_sim.capacity import CapacityResult, find_capacity
-from serving_sim.charts import violations_over_qps
+from serving_sim.charts import latency_frame, path_share_frame, violations_over_qps
 from serving_sim.engine import simulate
 from serving_sim.metrics import SimulationResult
 from serving_sim.plan import Path, Plan, PolicyChoice
@@ -19,34 +22,43 @@ from serving_sim.policies.policy import TABLE
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Serving", "best_static", "compared_policies", "serve_plan"]
+__all__ = ["Serving", "best_static", "compared_policies", "other_slas", "serve_plan"]
 
 _RATES = 12
+_SLA_FACTORS = (0.1, 0.2, 0.35, 0.5, 0.7, 1.5, 2.0, 3.0, 5.0, 10.0)
 _CAPACITY_QUERIES = 50_000
 _SWEEP_QUERIES = 50_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Serving:
-    """The plan under load, per policy label: metrics at the plan's load, capacity, and violations over rates."""
+    """The plan under load, per policy label: metrics at its load, under other SLAs, capacity, violations over rates.
+
+    `best` is the label of the policy that the report recommends.
+    """
 
     results: Mapping[str, SimulationResult]
+    slas: Rows
     capacity: CapacityResult
     violations: "pl.DataFrame"
+    best: str
 
-    @property
-    def best(self) -> str:
-        """The label with the most correct predictions in the SLA among those that hold it, else fewest violations."""
-        allowed = 1 - self.capacity.percentile / 100
-        rates = {row.policy: row.max_qps for row in self.capacity.policies}
+    def to_inputs(self) -> ServingInputs:
+        """What the report needs of it."""
+        return ServingInputs(
+            simulations=simulation_rows(self.results),
+            capacity={**self.capacity.to_object(), "confidence": 0.95},
+            slas=self.slas,
+            latency=tuple(latency_frame(self.results).to_dicts()),
+            path_share=tuple(path_share_frame(self.results[self.best]).to_dicts()),
+            path_share_policy=self.best,
+            violations=tuple(self.violations.to_dicts()),
+        )
 
-        def merit(label: str) -> tuple[bool, float, float]:
-            result = self.results[label]
-            holds = result.sla_violation_share <= allowed
-            in_sla = float(f"{result.correct_predictions_in_sla_per_s:.4g}")
-            return holds, in_sla if holds else -result.sla_violation_share, rates.get(label, 0.0)
 
-        return max(self.results, key=merit)
+def simulation_rows(results: Mapping[str, SimulationResult]) -> Rows:
+    """The metrics of each policy, with whether it serves every query on one path."""
+    return tuple({**result.to_object(), "static": label.startswith("static")} for label, result in results.items())
 
 
 def best_static(plan: Plan, paths: Sequence[Path]) -> PolicyChoice:
@@ -90,7 +102,27 @@ def serve_plan(plan: Plan, progress: Progress) -> Serving:
         violations = violations_over_qps(short, policies, _rates(plan, capacity))
         stage.update(3)
     labelled = {result.policy: result for result in results}
-    return Serving(results=labelled, capacity=capacity, violations=violations)
+    found = ServingInputs(simulations=simulation_rows(labelled), capacity=capacity.to_object())
+    best = best_policy(serving_facts(plan.to_object(), found).policies)
+    label = best.label if best else results[0].policy
+    choice = next(policy for policy in policies if policy_label(as_policy(policy)) == label)
+    return Serving(
+        results=labelled,
+        slas=other_slas(short, choice),
+        capacity=capacity,
+        violations=violations,
+        best=label,
+    )
+
+
+def other_slas(plan: Plan, policy: PolicyChoice) -> Rows:
+    """The policy at the plan's load under tighter and looser SLAs: a routing policy routes otherwise under each."""
+    slas_ms = [plan.workload.sla_ms * factor for factor in _SLA_FACTORS]
+    results = [simulate(plan, policy=policy, sla_ms=sla_ms) for sla_ms in slas_ms]
+    return tuple(
+        {"policy": result.policy, "sla_ms": result.sla_ms, "violation_share": result.sla_violation_share}
+        for result in results
+    )
 
 
 def _rates(plan: Plan, capacity: CapacityResult) -> list[float]:

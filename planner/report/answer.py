@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from planner.report.blocks import Tile
 from planner.report.cells import format_accuracy, format_money, format_percent, format_points, format_rate
-from planner.report.facts import Facts, PolicyFacts, best_policy
+from planner.report.facts import Facts, PolicyFacts, SlaFacts, best_policy
 from profiles.units import format_ms
 
 __all__ = ["Answer", "compose_answer"]
@@ -100,6 +100,8 @@ def _capacity(facts: Facts, policy: PolicyFacts) -> str:
 
 
 def _cost(facts: Facts, best: PolicyFacts) -> str:
+    if not best.holds:
+        return ""
     cost = facts.cost_per_million(best)
     if cost is not None:
         return (
@@ -130,7 +132,7 @@ def _against(facts: Facts, best: PolicyFacts) -> str:
 
 
 def _load(facts: Facts, best: PolicyFacts) -> str:
-    if best.max_qps is None:
+    if best.max_qps is None or not best.holds:
         return ""
     low = best.max_qps if best.ci_low is None else best.ci_low
     strongest = max(facts.policies, key=lambda policy: policy.max_qps or 0.0)
@@ -140,7 +142,7 @@ def _load(facts: Facts, best: PolicyFacts) -> str:
             f" {strongest.title} would hold it up to {_estimated(strongest)}{format_rate(strongest.max_qps or 0)} "
             f"queries/s, at {format_accuracy(strongest.accuracy)} accuracy."
         )
-    if best.holds and facts.qps >= low:
+    if facts.qps >= low:
         return (
             f"More load: {format_rate(facts.qps)} queries/s is at the edge already; a little more breaks the SLA.{more}"
         )
@@ -148,10 +150,28 @@ def _load(facts: Facts, best: PolicyFacts) -> str:
 
 
 def _sla(facts: Facts, best: PolicyFacts) -> str:
-    tail = f"{_estimated(best)}{format_ms(best.tail_ms)}"
-    if not best.holds:
-        return f"A looser SLA: {best.title} would hold one of {tail} at p{facts.tail:g}."
-    return f"A tighter SLA: below {tail}, its p{facts.tail:g}, it no longer holds."
+    """Only what was simulated: a policy that routes by the SLA routes otherwise under another one."""
+    tried = sorted((one for one in facts.slas if one.label == best.label), key=lambda one: one.sla_ms)
+    if best.holds:
+        return _tighter(facts, best, [one for one in tried if one.sla_ms < facts.sla_ms])
+    looser = next((one for one in tried if one.sla_ms > facts.sla_ms and one.holds), None)
+    if looser is None:
+        return ""
+    return f"A looser SLA: {best.title} would hold one of {_estimated(best)}{format_ms(looser.sla_ms)}."
+
+
+def _tighter(facts: Facts, best: PolicyFacts, tried: list[SlaFacts]) -> str:
+    if not tried:
+        return ""
+    missed = next((one for one in reversed(tried) if not one.holds), None)
+    if missed is None:
+        return f"A tighter SLA: it still holds {_estimated(best)}{format_ms(tried[0].sla_ms)}, the tightest tried."
+    held = next((one.sla_ms for one in tried if one.sla_ms > missed.sla_ms), facts.sla_ms)
+    late = format_percent(missed.violation_share)
+    return (
+        f"A tighter SLA: it holds {_estimated(best)}{format_ms(held)}, but not {format_ms(missed.sla_ms)} "
+        f"({late} of the queries would be late)."
+    )
 
 
 def _without_estimates(facts: Facts, best: PolicyFacts) -> str:
@@ -194,7 +214,7 @@ def _tiles(facts: Facts, best: PolicyFacts) -> tuple[Tile, ...]:
         tiles.append(
             Tile(label="Capacity, queries/s", value=format_rate(best.max_qps), note=note, provenance=best.provenance)
         )
-    if cost is not None:
+    if cost is not None and best.holds:
         tiles.append(
             Tile(
                 label="Cost per million predictions",

@@ -10,7 +10,7 @@ from planner.report.provenance import Provenance, weakest
 from profiles.units import SECONDS_PER_HOUR
 from serving_sim.plan import Device, Path, Plan, plan_from_object
 
-__all__ = ["Facts", "PathFacts", "PolicyFacts", "best_policy", "serving_facts"]
+__all__ = ["Facts", "PathFacts", "PolicyFacts", "SlaFacts", "best_policy", "serving_facts"]
 
 _TAIL_KEYS: Mapping[float, str] = {50.0: "p50", 95.0: "p95", 99.0: "p99", 99.9: "p999"}
 _DEFAULT_TAIL = 99.0
@@ -70,6 +70,16 @@ class PolicyFacts:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class SlaFacts:
+    """A policy at the plan's load under another SLA."""
+
+    label: str
+    sla_ms: float
+    violation_share: float
+    holds: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Facts:
     """The load, and every policy at it."""
 
@@ -81,6 +91,7 @@ class Facts:
     policies: tuple[PolicyFacts, ...]
     confidence: float = _DEFAULT_CONFIDENCE
     unpriced: tuple[str, ...] = ()
+    slas: tuple[SlaFacts, ...] = ()
 
     def cost_per_million(self, policy: PolicyFacts) -> float | None:
         """Price of a million predictions at this load: the used devices' price over the samples served meanwhile."""
@@ -109,6 +120,7 @@ def serving_facts(plan_object: Mapping[str, Any], serving: ServingInputs) -> Fac
         policies=tuple(_policy(plan, row, found.get(row["policy"], {}), tail) for row in serving.simulations),
         confidence=capacity.get("confidence", _DEFAULT_CONFIDENCE),
         unpriced=tuple(device.name for device in plan.devices if device.price_per_hour is None),
+        slas=tuple(_sla(row, 1 - load.percentile / 100) for row in serving.slas),
     )
 
 
@@ -143,6 +155,13 @@ def _policy(plan: Plan, row: Row, found: Row, tail: float) -> PolicyFacts:
         ci_low=found.get("ci_low"),
         ci_high=found.get("ci_high"),
         price_per_hour=_price([device for device in plan.devices if device.name in {path.device for path in used}]),
+    )
+
+
+def _sla(row: Row, allowed_share: float) -> SlaFacts:
+    share = float(row["violation_share"])
+    return SlaFacts(
+        label=row["policy"], sla_ms=float(row["sla_ms"]), violation_share=share, holds=share <= allowed_share
     )
 
 

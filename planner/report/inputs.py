@@ -33,6 +33,7 @@ class SearchInputs:
     `trials`: one row per trial with `number`, `name`, `state`, `representation`, `accuracy`, `auc`, `log_loss`,
     `latency_ms` (on `latency_device`, for a query of `latency_batch` samples), `provenance` (what that rests on),
     `parameter_bytes`, `flops`, `feasible`, `pareto`, and where known the choices, `reason` and `train_seconds`.
+    Quality is of validation rows; `test_auc` and `test_accuracy`, where known, of rows that no choice looked at.
     `objectives` and `constraints` are those of the study; `chosen` is the trial whose components are shown.
     """
 
@@ -62,12 +63,14 @@ class ServingInputs:
 
     `simulations`: per policy the object of `recplan simulate --json`, whose `policy` is a label of its own, with
     `static` (whether it serves every query on one path). `capacity`: the object of `recplan capacity --json` with the
-    same labels, and `confidence`, that of its intervals (0.95 by default). `latency`, `violations` and `path_share`
+    same labels, and `confidence`, that of its intervals (0.95 by default). `slas`: policies under other
+    SLAs at the same load, with `policy`, `sla_ms`, `violation_share`. `latency`, `violations` and `path_share`
     are the frames of `serving_sim.charts` as rows; `path_share_policy` is the label that the last one is of.
     """
 
     simulations: Rows
     capacity: Mapping[str, Any] | None = None
+    slas: Rows = ()
     latency: Rows = ()
     path_share: Rows = ()
     path_share_policy: str = ""

@@ -27,9 +27,10 @@ _NAMES = {
 _COLUMNS = (
     Column(key="number", title="Trial", kind="integer"),
     Column(key="representation", title="Representation"),
-    Column(key="accuracy", title="Accuracy", kind="accuracy", note="share of right predictions on held-out data"),
-    Column(key="auc", title="AUC", kind="auc"),
-    Column(key="log_loss", title="Log loss", kind="auc"),
+    Column(key="auc", title="AUC", kind="auc", note="on validation rows, by which the search judges"),
+    Column(key="log_loss", title="Log loss", kind="auc", note="on validation rows"),
+    Column(key="test_auc", title="Test AUC", kind="auc", note="on rows that no choice looked at"),
+    Column(key="test_accuracy", title="Test accuracy", kind="accuracy", note="share right on those rows"),
     Column(key="latency_ms", title="Latency", kind="ms", graded=True),
     Column(key="provenance", title="Latency is", kind="provenance"),
     Column(key="parameter_bytes", title="Parameters", kind="bytes"),
@@ -95,7 +96,7 @@ def _front(search: SearchInputs) -> Chart:
     return Chart(
         name="front",
         title="Quality over latency",
-        summary=f"{len(rows)} candidates by held-out AUC and latency, with the front of the two as a line.",
+        summary=f"{len(rows)} candidates by validation AUC and latency, with the front of the two as a line.",
         spec=_estimated(spec) if _provenance(search) == "estimated" else spec,
         rows=rows,
         note="Large marks are on the front over all objectives; the line joins the best in the two shown here. "

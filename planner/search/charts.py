@@ -14,7 +14,7 @@ from profiles.charts.theme import PALETTE, themed
 __all__ = ["Metric", "front_chart", "front_frame"]
 
 Metric = Literal["auc", "accuracy"]
-_TITLES = {"auc": "held-out AUC", "accuracy": "held-out accuracy"}
+_TITLES = {"auc": "validation AUC", "accuracy": "validation accuracy"}
 _SHAPES = {"table": "square", "dhe": "circle", "select": "triangle-up", "hybrid": "diamond"}
 _COLOURS = dict(zip(_SHAPES, PALETTE, strict=False))
 _GREY = "#9a9a9a"

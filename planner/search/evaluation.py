@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from profiles.errors import InputError
@@ -30,12 +30,16 @@ class Predicted:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Trained:
-    """What training gave on held-out data; `seconds` is the wall time it took."""
+    """What training gave: metrics on the validation rows, by which the search judges, and `seconds` of wall time.
+
+    `test` holds the same metrics on rows that no choice may look at: they are only reported.
+    """
 
     auc: float
     log_loss: float
     accuracy: float
     seconds: float
+    test: Mapping[str, float] = field(default_factory=dict)
 
 
 class Predictor(Protocol):
@@ -50,5 +54,5 @@ class Trainer(Protocol):
     """Called once for every candidate that meets the constraints; picklable where trials run on Ray."""
 
     def __call__(self, spec: ModelSpec, seed: int, /) -> Trained:
-        """Train `spec` from `seed` and judge it on held-out data."""
+        """Train `spec` from `seed` and judge it on rows that it was not trained on."""
         ...

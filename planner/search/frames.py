@@ -5,11 +5,13 @@ from typing import Any
 
 import polars as pl
 
+from planner.search.objective import METRICS
 from planner.search.records import SearchResult, TrialRecord
 
 __all__ = ["CHOICE_COLUMNS", "trials_frame"]
 
 CHOICE_COLUMNS = ("dim", "dhe_k", "dhe_width", "dhe_depth", "select_largest")
+_TEST_COLUMNS = {f"test_{metric}": metric for metric in METRICS}
 _SCHEMA: dict[str, Any] = {
     "number": pl.Int64,
     "name": pl.String,
@@ -17,6 +19,7 @@ _SCHEMA: dict[str, Any] = {
     "representation": pl.String,
     **dict.fromkeys(CHOICE_COLUMNS, pl.Int64),
     **dict.fromkeys(("auc", "log_loss", "accuracy", "latency_ms"), pl.Float64),
+    **dict.fromkeys(_TEST_COLUMNS, pl.Float64),
     "parameter_bytes": pl.Int64,
     "flops": pl.Float64,
     "feasible": pl.Boolean,
@@ -40,6 +43,7 @@ def _row(trial: TrialRecord, device: str, *, is_pareto: bool) -> dict[str, Any]:
     body = trial.to_object()
     return {
         **{name: body.get(name) for name in _SCHEMA},
+        **{column: trial.test.get(metric) for column, metric in _TEST_COLUMNS.items()},
         **{name: trial.choices.get(name) for name in ("representation", *CHOICE_COLUMNS)},
         **{f"latency_ms[{name}]": latency for name, latency in trial.latency_ms.items()},
         "name": trial.model.name,

@@ -25,7 +25,8 @@ TrialState = Literal["complete", "infeasible", "failed"]
 class TrialRecord:
     """One finished trial; what only training tells is None where it did not happen or failed.
 
-    `latency_ms` is predicted, by device name; `reason` says what made a trial infeasible or fail.
+    `latency_ms` is predicted, by device name; `reason` says what made a trial infeasible or fail. `accuracy`, `auc` and
+    `log_loss` are of the validation rows, `test` holds the same of rows that no choice looks at.
     """
 
     number: int
@@ -41,6 +42,7 @@ class TrialRecord:
     auc: float | None = None
     log_loss: float | None = None
     train_seconds: float | None = None
+    test: Mapping[str, float] = field(default_factory=dict)
 
     def value(self, name: str, device: str) -> float:
         """An objective's value; `latency_ms` on `device`.
@@ -61,6 +63,7 @@ class TrialRecord:
             "choices": dict(self.choices),
             "model": self.model.to_object(),
             "latency_ms": dict(self.latency_ms),
+            "test": dict(self.test),
         }
 
     @classmethod
@@ -142,6 +145,7 @@ class SearchResult:
             "name": trial.model.name,
             "representation": trial.choices["representation"],
             **{metric: getattr(trial, metric) for metric in METRICS},
+            **{f"test_{metric}": value for metric, value in trial.test.items()},
             "latency_ms": trial.latency_ms[self.latency_device],
             "latency_ms_by_device": dict(trial.latency_ms),
             "parameter_bytes": trial.parameter_bytes,

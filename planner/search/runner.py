@@ -141,7 +141,7 @@ def _trained_record(asked: _Asked, trained: Trained | MeasurementError) -> Trial
     if bad:
         reason = f"{', '.join(bad)} after training"
         return _record(asked, state="failed", reason=reason, train_seconds=trained.seconds)
-    return _record(asked, state="complete", train_seconds=trained.seconds, metrics=metrics)
+    return _record(asked, state="complete", train_seconds=trained.seconds, metrics=metrics, test=trained.test)
 
 
 def _record(
@@ -151,6 +151,7 @@ def _record(
     reason: str = "",
     train_seconds: float | None = None,
     metrics: Mapping[str, float] | None = None,
+    test: Mapping[str, float] | None = None,
 ) -> TrialRecord:
     return TrialRecord(
         number=asked.trial.number,
@@ -163,5 +164,6 @@ def _record(
         feasible=state == "complete",
         reason=reason,
         train_seconds=train_seconds,
+        test=dict(test or {}),
         **(metrics or {}),
     )

@@ -54,9 +54,9 @@ def test_the_best_epoch_is_kept(splits: Splits) -> None:
     result = train(SPEC, splits, config)
     losses = result.validation_log_losses
     assert result.epochs == len(losses) == result.best_epoch + 2
-    assert result.validation_log_loss == min(losses) == losses[result.best_epoch - 1]
+    assert result.validation.log_loss == min(losses) == losses[result.best_epoch - 1]
     kept = score(splits.validation.labels_N, predict(result.model, splits.validation))
-    assert kept.log_loss == pytest.approx(result.validation_log_loss)
+    assert kept.log_loss == pytest.approx(result.validation.log_loss)
 
 
 def test_progress_reports_every_step(splits: Splits) -> None:
@@ -122,4 +122,4 @@ def test_flights_are_learned_in_one_epoch_over_a_part() -> None:
     data = split_dataset(load_dataset("flights", rows=80_000), "random")
     result = train(get_preset("dlrm-flights"), data, TrainingConfig(epochs=1, batch_size=1024))
     assert result.auc > 0.7
-    assert np.isfinite(result.validation_log_loss)
+    assert np.isfinite(result.validation.log_loss)

@@ -40,6 +40,8 @@ def test_beside_an_estimated_path_stands_the_best_that_is_none(plan: Plan) -> No
 def test_serving_tells_the_best_policy_and_sweeps_past_every_capacity(plan: Plan) -> None:
     serving = serve_plan(plan, QuietProgress())
     assert serving.best in serving.results
+    assert len(serving.slas) == 10
+    assert {row["policy"] for row in serving.slas} == {serving.best}
     rates: list[float] = serving.violations["qps"].to_list()
     assert min(rates) < plan.workload.qps < max(rates)
     assert max(rates) > max(policy.max_qps for policy in serving.capacity.policies)

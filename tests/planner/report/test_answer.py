@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 from planner.report.answer import compose_answer
-from planner.report.facts import Facts, PathFacts, PolicyFacts
+from planner.report.facts import Facts, PathFacts, PolicyFacts, SlaFacts
 from planner.report.provenance import Provenance
 
 
@@ -129,7 +129,33 @@ def test_where_nothing_holds_the_nearest_is_named() -> None:
     assert answer.headline.startswith(
         "Nothing tried serves 1,000 queries/s within 10 ms at p99: the nearest, table on cpu,"
     )
-    assert "A looser SLA: table on cpu would hold one of 14 ms at p99." in answer.changes
+    assert answer.changes == ()
+    assert not any(tile.label.startswith("Cost") for tile in answer.tiles)
+
+
+def under(*shares: float) -> tuple[SlaFacts, ...]:
+    """The static policy under SLAs of 2, 5, 15 and 30 ms."""
+    return tuple(
+        SlaFacts(label="static", sla_ms=sla_ms, violation_share=share, holds=share <= 0.01)
+        for sla_ms, share in zip((2, 5, 15, 30), shares, strict=True)
+    )
+
+
+def test_a_tighter_sla_is_judged_by_its_own_simulation() -> None:
+    def said(*shares: float) -> tuple[str, ...]:
+        return compose_answer(replace(facts(policy()), slas=under(*shares))).changes
+
+    assert "A tighter SLA: it holds 5 ms, but not 2 ms (4.0 % of the queries would be late)." in said(0.04, 0, 0, 0)
+    assert any("it holds 10 ms, but not 5 ms" in change for change in said(0.0, 0.02, 0, 0))
+    assert any("it still holds 2 ms, the tightest tried" in change for change in said(0, 0, 0, 0))
+    assert not any("SLA:" in change for change in compose_answer(facts(policy())).changes)
+
+
+def test_a_looser_sla_is_the_first_simulated_one_that_holds() -> None:
+    late = facts(policy(holds=False, violation_share=0.3))
+    changes = compose_answer(replace(late, slas=under(1, 1, 0.2, 0.005))).changes
+    assert changes == ("A looser SLA: table on cpu would hold one of 30 ms.",)
+    assert compose_answer(replace(late, slas=under(1, 1, 1, 1))).changes == ()
 
 
 def test_more_load_names_who_would_hold_it() -> None:

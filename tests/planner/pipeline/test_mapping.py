@@ -1,0 +1,24 @@
+from pathlib import Path
+
+import pytest
+
+from planner.pipeline.mapping import trained_candidates, with_test_metrics
+from planner.search import load_search
+from serving_sim.plan import load_plan
+
+
+def test_the_search_judges_by_validation_and_the_plan_reports_test_rows(planned: Path) -> None:
+    search, plan = load_search(planned / "search"), load_plan(planned / "plan.json")
+    trials = {trial.model.name: trial for trial in search.trials}
+    for path in plan.paths:
+        assert path.accuracy == trials[path.candidate].test["accuracy"]
+        assert path.auc == trials[path.candidate].test["auc"]
+    by_name = {candidate.name: candidate for candidate in trained_candidates(search)}
+    assert all(by_name[name].accuracy == trial.accuracy for name, trial in trials.items() if name in by_name)
+    assert any(trial.test["auc"] != pytest.approx(trial.auc) for trial in search.trials)
+
+
+def test_a_path_whose_candidate_was_not_tested_keeps_its_figures(planned: Path) -> None:
+    search, plan = load_search(planned / "search"), load_plan(planned / "plan.json")
+    untested = with_test_metrics(plan, type(search)(objectives=("auc",), latency_device="cpu", trials=()))
+    assert untested.paths == plan.paths
