@@ -12,16 +12,31 @@ import numpy as np
 import pytest
 import torch
 
+from planner.cost_model.model import fit_device_model
+from planner.cost_model.validation import validate
 from planner.study import DataSection, ModelSection, SpaceSection, Study, SweepSection, load_study
 from profiles.errors import MeasurementError
-from representations.datasets import load_dataset, split_dataset
-from tests.benchmarks import BENCHMARKS, cost_model, dhe_encoder, flights, serving_loops, simulator_speed
+from representations.components import work_of
+from representations.datasets import load_dataset
+from representations.presets import get_preset
+from representations.specs import DheSpec
+from tests.benchmarks import (
+    BENCHMARKS,
+    accuracy_flights,
+    cost_model,
+    dhe_encoder,
+    flights,
+    serving_loops,
+    simulator_speed,
+)
 from tests.benchmarks.__main__ import run_all
 from tests.benchmarks.benchmark import Benchmark, main
 from tests.benchmarks.intervals import auc_interval, mean_interval
 from tests.benchmarks.markdown import significant, table, with_quartiles
+from tests.benchmarks.rivals.latency_models import held_out_errors
 from tests.benchmarks.serving_scenario import POLICIES, draw, six_path_plan
 from tests.benchmarks.timing import Alternative, interleave, rates, ratios, spread_of
+from tests.planner.cost_model.synthetic import linears, profiles_of, random_sizes
 
 ROOT = Path(__file__).parent.parent
 VALIDATE_KEYS = {"noise_floor", "components", "composed", "interval_coverage_90"}
@@ -151,16 +166,43 @@ def test_encodings_that_differ_are_refused() -> None:
         dhe_encoder.check_equal({"right": torch.zeros(2), "wrong": torch.ones(2)})
 
 
+def scored(*aucs: float) -> list[flights.Score]:
+    return [flights.Score(auc=auc, log_loss=0.4, accuracy=0.8, positives=200, negatives=800) for auc in aucs]
+
+
 def test_accuracy_rows_compare_seed_by_seed() -> None:
-    rows = load_dataset("flights", rows=600)
-    found = flights.scores(rows, (0, 1), epochs=1)
-    spec = flights.models(split_dataset(rows, "random", 0))["dhe"]
-    row = flights.row_of(spec, found["dhe"], found["table"])
+    own, tables = scored(0.73, 0.75, 0.77), scored(0.72, 0.74, 0.76)
+    row = flights.row_of(get_preset("dlrm-flights"), own, tables)
     promised = {"representation", "auc", "auc_interval", "log_loss", "accuracy", "parameter_bytes", "flops"}
     assert promised <= row.keys()
-    own = [dhe.auc - lookup.auc for dhe, lookup in zip(found["dhe"], found["table"], strict=True)]
-    assert row["auc_over_table"] == pytest.approx(np.mean(own))
-    assert flights.row_of(spec, found["dhe"][:1], found["table"][:1])["auc_over_table_interval"] is None
+    assert row["auc_over_table_interval"] == pytest.approx((0.01, 0.01))
+    assert flights.row_of(get_preset("dlrm-flights"), own[:1], tables[:1])["auc_over_table_interval"] is None
+
+
+def test_the_accuracy_page_says_what_the_seeds_could_tell() -> None:
+    spec = replace(get_preset("dlrm-flights"), embeddings=(DheSpec(dim=16, k=8),) * 9)
+    worse = flights.row_of(spec, scored(0.61, 0.62, 0.63), scored(0.71, 0.72, 0.73))
+    page = "\n".join(accuracy_flights.BENCHMARK.describe({"seeds": 3, "test_rows": 1000, "rows": [worse]}))
+    assert "dhe: a lower AUC than the table's" in page
+
+
+def test_a_simpler_model_is_as_good_where_the_truth_is_simple() -> None:
+    model = fit_device_model(profiles_of(linears(random_sizes(8, seed=0), (8, 512))), work_of)
+    rivals = held_out_errors(model, seed=0)
+    assert [row["model"] for row in rivals] == ["roofline", "boosting"]
+    assert rivals[0]["mape"] < 0.01 < rivals[1]["mape"]
+    report = {**validate(model, ()).to_object(), "rivals": rivals}
+    page = "\n".join(cost_model.BENCHMARK.describe({
+        **report, "components_measured": 16, "whole_model_predictions_per_s": 1.0
+    }))  # fmt: skip
+    assert "Noise floor" in page
+    assert "| linear | 16 |" in page
+
+
+@pytest.mark.slow
+def test_every_representation_is_trained_once_per_seed() -> None:
+    found = flights.scores(load_dataset("flights", rows=600), (0, 1), epochs=1)
+    assert {one: len(scores) for one, scores in found.items()} == dict.fromkeys(flights.REPRESENTATIONS, 2)
 
 
 @pytest.fixture
@@ -175,8 +217,8 @@ def small_study() -> Study:
     )
 
 
+@pytest.mark.slow
 def test_the_cost_model_s_figures_hold_the_keys_of_validate(small_study: Study) -> None:
     figures: dict[str, Any] = cost_model.figures_of(small_study, predictions=1)
     assert VALIDATE_KEYS | {"whole_model_predictions_per_s"} <= figures.keys()
     assert {row["kind"] for row in figures["rivals"]} == {row["kind"] for row in figures["components"]}
-    assert "Noise floor" in "\n".join(cost_model.BENCHMARK.describe(figures))
