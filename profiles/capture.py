@@ -72,7 +72,8 @@ def observe(
                 observations[index].failure = f"{type(error).__name__}: {error}"
     for span in trace.spans:
         flops = span.end - span.start
-        observations[span.node].flops += flops
+        if span.is_outermost:
+            observations[span.node].flops += flops
         observations[span.node].self_flops += flops
         if span.caller is not None:
             observations[span.caller].self_flops -= flops

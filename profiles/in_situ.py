@@ -88,7 +88,8 @@ class InSituTimes:
         inclusive: dict[int, Floats] = {}
         own: dict[int, Floats] = {}
         for span, duration_ms in times:
-            inclusive[span.node] = inclusive.get(span.node, 0.0) + duration_ms
+            if span.is_outermost:
+                inclusive[span.node] = inclusive.get(span.node, 0.0) + duration_ms
             own[span.node] = own.get(span.node, 0.0) + duration_ms
             if span.caller is not None:
                 own[span.caller] = own.get(span.caller, 0.0) - duration_ms

@@ -59,7 +59,7 @@ def _row(found: Measurements, node: ModuleNode, children: Rows) -> ComponentProf
         cold=found.cold[node.index].latency() if found.cold else None,
         flops=seen.flops if seen.calls else None,
         bytes_moved=sum_of([child.bytes_moved for child in children]) if children else seen.bytes_moved,
-        parameter_bytes=state_bytes(node.module),
+        parameter_bytes=state_bytes(node.module) if node.first_path is None else 0,
     )
     if row.warm is None:
         return _aggregated(row, children, run.failure or NEVER_CALLED)
@@ -126,10 +126,16 @@ def _blank_row(found: Measurements, node: ModuleNode) -> ComponentProfile:
         dtype=_dtype_of(node.module, tensors),
         fingerprint=found.fingerprint,
         provenance="measured",
-        reason=f"also at {', '.join(node.aliases)}" if node.aliases else "",
+        reason=_sharing(node),
         calls=seen.call_count,
         depth=node.depth,
     )
+
+
+def _sharing(node: ModuleNode) -> str:
+    if node.first_path is not None:
+        return f"shares its parameters with {node.first_path}, where they count"
+    return f"also at {', '.join(node.aliases)}" if node.aliases else ""
 
 
 def _content_hash(path: str, spec: str, fingerprint: Fingerprint) -> str:

@@ -1,6 +1,5 @@
 """The module tree of a model."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from torch import nn
@@ -10,9 +9,10 @@ __all__ = ["ModuleNode", "breadth_first", "module_tree"]
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class ModuleNode:
-    """One module: `path` is empty for the model itself; `parent` and `index` are places in the tree's tuple.
+    """One module in one parent: `path` is empty for the model itself; `parent` and `index` are places in the tree.
 
-    A module that stands under several paths is a node once, under the first; `aliases` are the other paths.
+    `aliases` are its other paths in the same parent. A module that several parents share is a node under each of them;
+    `first_path` is then where it stands first, and None there.
     """
 
     index: int
@@ -21,6 +21,7 @@ class ModuleNode:
     module: nn.Module
     parent: int | None
     aliases: tuple[str, ...] = ()
+    first_path: str | None = None
 
     @property
     def is_leaf(self) -> bool:
@@ -30,11 +31,27 @@ class ModuleNode:
 
 def module_tree(model: nn.Module, max_depth: int | None = None) -> tuple[ModuleNode, ...]:
     """Every module down to `max_depth` (the model itself has depth 0), parents before children, depth first."""
-    aliases = _paths(model)
     nodes: list[ModuleNode] = []
-    for path, module, depth, parent in _visit(model, "", 0, None, nodes, max_depth, set()):
-        others = tuple(alias for alias in aliases[id(module)] if alias != path)
-        nodes.append(ModuleNode(index=len(nodes), path=path, depth=depth, module=module, parent=parent, aliases=others))
+    first_paths: dict[nn.Module, str] = {}
+
+    def add(module: nn.Module, paths: tuple[str, ...], depth: int, parent: int | None) -> None:
+        index, first_path = len(nodes), first_paths.setdefault(module, paths[0])
+        nodes.append(
+            ModuleNode(
+                index=index,
+                path=paths[0],
+                depth=depth,
+                module=module,
+                parent=parent,
+                aliases=paths[1:],
+                first_path=None if first_path == paths[0] else first_path,
+            )
+        )
+        if depth != max_depth:
+            for child, names in _children(module).items():
+                add(child, tuple(f"{paths[0]}.{name}" if paths[0] else name for name in names), depth + 1, index)
+
+    add(model, ("",), 0, None)
     return tuple(nodes)
 
 
@@ -43,29 +60,9 @@ def breadth_first(nodes: tuple[ModuleNode, ...]) -> list[ModuleNode]:
     return sorted(nodes, key=lambda node: node.depth)
 
 
-def _visit(
-    module: nn.Module,
-    path: str,
-    depth: int,
-    parent: int | None,
-    nodes: list[ModuleNode],
-    max_depth: int | None,
-    seen: set[int],
-) -> Iterator[tuple[str, nn.Module, int, int | None]]:
-    if id(module) in seen:
-        return
-    seen.add(id(module))
-    index = len(nodes)
-    yield path, module, depth, parent
-    if depth == max_depth:
-        return
-    for name, child in module.named_children():
-        child_path = f"{path}.{name}" if path else name
-        yield from _visit(child, child_path, depth + 1, index, nodes, max_depth, seen)
-
-
-def _paths(model: nn.Module) -> dict[int, list[str]]:
-    paths: dict[int, list[str]] = {}
-    for path, module in model.named_modules(remove_duplicate=False):
-        paths.setdefault(id(module), []).append(path)
-    return paths
+def _children(module: nn.Module) -> dict[nn.Module, list[str]]:
+    children: dict[nn.Module, list[str]] = {}
+    for name, child in module._modules.items():  # noqa: SLF001 (`named_children` leaves out second names)
+        if child is not None:
+            children.setdefault(child, []).append(name)
+    return children

@@ -48,6 +48,20 @@ class Raising(nn.Module):
         return x_BF
 
 
+class Recursive(nn.Module):
+    """Calls itself `depth` times."""
+
+    def __init__(self, width: int = 8) -> None:
+        super().__init__()
+        self.linear = nn.Linear(width, width)
+
+    def forward(self, x_BF: torch.Tensor, depth: int = 2) -> torch.Tensor:
+        output_BF: torch.Tensor = self.linear(x_BF)
+        if depth:
+            output_BF = self(output_BF, depth - 1)
+        return output_BF
+
+
 class RaisingAlone(nn.Module):
     """Works in the model once per `allow()`, and raises when it is run again."""
 

@@ -6,7 +6,7 @@ from torch import nn
 
 from profiles.tracing import tracing
 from profiles.tree import module_tree
-from tests.profiles.models import Net, Raising, net_inputs
+from tests.profiles.models import Net, Raising, Recursive, net_inputs
 
 
 def test_spans_nest_and_name_their_callers() -> None:
@@ -51,6 +51,26 @@ def test_a_swallowed_error_does_not_confuse_the_caller() -> None:
         model(torch.ones(2, 8))
     finished = [nodes[span.node].path for span in trace.spans]
     assert finished == ["risky.good", "safe", ""]
+
+
+def test_a_shared_module_s_calls_belong_to_the_parent_that_makes_them() -> None:
+    inner = nn.Sequential(nn.Identity())
+    first, second = nn.Sequential(inner), nn.Sequential(inner)
+    model = nn.Sequential(first, second, second)
+    nodes = module_tree(model)
+    with tracing(nodes, int) as trace:
+        model(torch.ones(1))
+    calls = [nodes[span.node].path for span in trace.spans]
+    assert calls == ["0.0.0", "0.0", "0", "1.0.0", "1.0", "1", "1.0.0", "1.0", "1", ""]
+
+
+def test_of_a_module_that_calls_itself_the_outermost_call_is_told() -> None:
+    model, ticks, told = Recursive(), count(), []
+    with tracing(module_tree(model), lambda: next(ticks), lambda index, _args, _kwargs: told.append(index)) as trace:
+        model(torch.ones(1, 8), 2)
+    own = [(span.start, span.end, span.is_outermost) for span in trace.spans if span.node == 0]
+    assert own == [(6, 9, False), (3, 10, False), (0, 11, True)]
+    assert told == [0, 1, 1, 1]
 
 
 def test_inputs_and_outputs_are_shown() -> None:

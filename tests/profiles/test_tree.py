@@ -24,7 +24,15 @@ def test_the_tree_ends_at_the_depth_limit() -> None:
     assert [node.path for node in module_tree(Net(), max_depth=0)] == [""]
 
 
-def test_a_shared_module_is_one_node_that_knows_its_other_paths() -> None:
+def test_a_module_that_two_parents_share_is_a_node_under_each() -> None:
+    inner = nn.Sequential(nn.ReLU())
+    nodes = module_tree(nn.Sequential(nn.Sequential(inner), nn.Sequential(inner)))
+    assert [(node.path, node.first_path) for node in nodes] == [
+        ("", None), ("0", None), ("0.0", None), ("0.0.0", None), ("1", None), ("1.0", "0.0"), ("1.0.0", "0.0.0"),
+    ]  # fmt: skip
+
+
+def test_a_module_with_two_names_in_one_parent_is_one_node() -> None:
     linear = nn.Linear(2, 2)
     nodes = module_tree(nn.Sequential(linear, nn.ReLU(), linear))
     assert [(node.path, node.aliases) for node in nodes] == [("", ()), ("0", ("2",)), ("1", ())]

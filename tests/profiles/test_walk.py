@@ -11,7 +11,7 @@ from profiles.model_profile import ModelProfile
 from profiles.records import ComponentProfile
 from profiles.store import ProfileStore
 from profiles.walk import ProfileOptions, profile_model
-from tests.profiles.models import Gate, Net, Raising, net_inputs
+from tests.profiles.models import Gate, Net, Raising, Recursive, net_inputs
 
 QUICK = ProfileOptions(threads=1, seconds_per_visit=1e-4, samples_per_visit=1)
 
@@ -139,6 +139,34 @@ def test_a_leaf_that_raises_is_skipped_with_the_reason() -> None:
     assert profile.rows[0].provenance == "skipped"
     assert profile.rows[0].reason.startswith("RuntimeError: mat1")
     assert profile.summary()["latency_ms"] is None
+
+
+def test_a_module_that_calls_itself_counts_once() -> None:
+    rows = by_path(profile_model(Recursive(), (torch.ones(2, 8),), options=QUICK))
+    assert [(path, row.calls, row.flops) for path, row in rows.items()] == [
+        ("", 1, 3 * 2 * 2 * 8 * 8),
+        ("(self)", 1, 0),
+        ("linear", 3, 3 * 2 * 2 * 8 * 8),
+    ]
+    whole, own, linear = (rows[path].in_situ for path in ("", "(self)", "linear"))
+    assert whole
+    assert own
+    assert linear
+    assert 0 < own.median_ms < whole.median_ms
+    assert linear.median_ms < whole.median_ms
+
+
+def test_a_shared_module_has_a_row_in_each_parent_with_the_calls_made_there() -> None:
+    shared = nn.Linear(8, 8)
+    first, second = nn.Sequential(shared), nn.Sequential(shared)
+    rows = by_path(profile_model(nn.Sequential(first, second, second), (torch.ones(4, 8),), options=QUICK))
+    assert list(rows) == ["", "(self)", "0", "0.(self)", "0.0", "1", "1.(self)", "1.0"]
+    assert {path: rows[path].calls for path in ("0.0", "1", "1.0")} == {"0.0": 1, "1": 2, "1.0": 2}
+    assert rows["1.0"].flops == rows["1"].flops == 2 * (rows["0.0"].flops or 0)
+    assert rows["1.0"].bytes_moved == rows["1"].bytes_moved == 2 * (rows["0.0"].bytes_moved or 0)
+    assert (rows["0.0"].parameter_bytes, rows["1.0"].parameter_bytes, rows[""].parameter_bytes) == (288, 0, 288)
+    assert rows["1.0"].reason == "shares its parameters with 0.0, where they count"
+    assert rows["1.0"].provenance == "measured"
 
 
 def test_a_model_without_tensors_can_be_profiled() -> None:
