@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from serving_sim.engine import Simulation, SimulationOptions, simulate, start_simulation
     from serving_sim.metrics import SimulationResult
     from serving_sim.policies import POLICIES, Policy, RoutingContext
+    from serving_sim.sizes import mean_size
     from serving_sim.traces import Trace, load_trace
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "find_capacity",
     "load_plan",
     "load_trace",
+    "mean_size",
     "plan_from_object",
     "simulate",
     "start_simulation",
@@ -66,6 +68,7 @@ __getattr__ = lazy_attributes(
         "Trace": "serving_sim.traces",
         "find_capacity": "serving_sim.capacity",
         "load_trace": "serving_sim.traces",
+        "mean_size": "serving_sim.sizes",
         "simulate": "serving_sim.engine",
         "start_simulation": "serving_sim.engine",
     },

@@ -24,6 +24,7 @@ from serving_sim.paths import PathTables, compile_paths
 from serving_sim.plan import Plan
 from serving_sim.policies import Policy, PolicyLike, as_policy, policy_label, routing_context
 from serving_sim.run import Run, start_run
+from serving_sim.sizes import mean_size
 from serving_sim.workload import WorkloadStream, empty_chunk
 
 __all__ = ["DEFAULT_POLICIES", "CapacityResult", "PolicyCapacity", "find_capacity"]
@@ -105,10 +106,11 @@ class _Trial:
     plan: Plan
     tables: PathTables
     chunk: Chunk
+    mean_samples: float
 
     def serve(self, policy: Policy, qps: float) -> Run:
         plan, queries = self.plan.at(qps=qps), len(self.chunk.size_N)
-        rule = policy.compile(routing_context(plan))
+        rule = policy.compile(routing_context(plan, self.mean_samples))
         run = start_run(self.tables.arrays, rule, qps=qps, sla_ms=plan.workload.sla_ms, warmup=warmup_of(queries))
         run.serve(self.chunk, queries)
         return run
@@ -151,7 +153,7 @@ def find_capacity(
 def _draw(plan: Plan, tables: PathTables, queries: int) -> _Trial:
     chunk = empty_chunk(queries, len(tables.spreads))
     WorkloadStream(plan.workload, tables.spreads, plan.seed).fill(chunk, queries)
-    return _Trial(plan=plan, tables=tables, chunk=chunk)
+    return _Trial(plan=plan, tables=tables, chunk=chunk, mean_samples=mean_size(plan.workload.sizes))
 
 
 def _capacity(policy: Policy, trials: Sequence[_Trial], bound: float, precision: float) -> PolicyCapacity:

@@ -140,8 +140,8 @@ class Arrivals:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sizes:
-    """Samples per query: fixed at `mean`, lognormal with that mean and `sigma` clipped to `maximum`, or a trace's sizes
-    rescaled to that mean.
+    """Samples per query, whole and in [1, `maximum`]: fixed at `mean`, lognormal with `sigma` and, once rounded and
+    clipped, that mean, or a trace's sizes rescaled to that mean and then clipped.
     """
 
     __pydantic_config__: ClassVar = STRICT

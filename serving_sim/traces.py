@@ -31,6 +31,13 @@ class Trace:
     arrival_s_N: NDArray[np.float64] | None
     size_N: NDArray[np.float64] | None
 
+    def column(self, name: str) -> NDArray[np.float64]:
+        """`arrival_s` or `size`, where the trace has it; `InputError` where it has not."""
+        values = self.arrival_s_N if name == "arrival_s" else self.size_N
+        if values is None:
+            raise InputError(f"{self.source}: must have a column {name}")
+        return values
+
 
 def load_trace(source: str) -> Trace:
     """The bundled trace of that name, or the trace in that file.

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from profiles.errors import InputError
 from serving_sim.kernels import Chunk
 from serving_sim.paths import Spread
-from serving_sim.plan import Arrivals, Sizes, Workload
-from serving_sim.traces import Trace, load_trace
+from serving_sim.plan import Arrivals, Workload
+from serving_sim.sizes import lognormal_mu, rounded, traced_sizes
+from serving_sim.traces import load_trace
 
 __all__ = ["WorkloadStream", "empty_chunk"]
 
@@ -39,7 +40,8 @@ class WorkloadStream:
         self._generators = {name: _generator(seed, name) for name in _CHILD_SEEDS}
         self._drawn = 0
         self._gap_trace = _gap_trace(workload.arrivals)
-        self._size_trace = _size_trace(workload.sizes)
+        self._size_trace = traced_sizes(self._sizes) if self._sizes.distribution == "trace" else None
+        self._mu = lognormal_mu(self._sizes) if self._sizes.distribution == "lognormal" else 0.0
         self._rotation = float(self._generators["rotation"].random())
 
     def fill(self, chunk: Chunk, count: int) -> None:
@@ -68,11 +70,11 @@ class WorkloadStream:
         else:
             drawn_N = self._generators["sizes"].standard_normal(len(size_N))
             drawn_N *= sizes.sigma
-            drawn_N += np.log(sizes.mean) - sizes.sigma**2 / 2
+            drawn_N += self._mu
             # Clipped before the exponential, so that a wide sigma cannot overflow.
             np.minimum(drawn_N, np.log(sizes.maximum), out=drawn_N)
             np.exp(drawn_N, out=drawn_N)
-            size_N[:] = _rounded(drawn_N, sizes.maximum)
+            size_N[:] = rounded(drawn_N, sizes.maximum)
 
     def _fill_factors(self, factor_KN: Floats) -> None:
         count = factor_KN.shape[1]
@@ -116,27 +118,9 @@ def _gap_trace(arrivals: Arrivals) -> Floats | None:
     """Gaps of mean 1. Going round, the last query is followed by the first after the mean gap."""
     if arrivals.process != "trace":
         return None
-    times = _column(load_trace(arrivals.source), "arrival_s")
+    times = load_trace(arrivals.source).column("arrival_s")
     if len(times) < 2:
         raise InputError(f"{arrivals.source}: must have at least two arrivals, but has {len(times)}")
     gaps = np.diff(times, prepend=times[0] - (times[-1] - times[0]) / (len(times) - 1))
     unit_gaps: Floats = gaps / gaps.mean()
     return unit_gaps
-
-
-def _size_trace(sizes: Sizes) -> Floats | None:
-    if sizes.distribution != "trace":
-        return None
-    traced = _column(load_trace(sizes.source), "size")
-    return _rounded(traced * (sizes.mean / traced.mean()), sizes.maximum)
-
-
-def _column(trace: Trace, name: str) -> Floats:
-    values = trace.arrival_s_N if name == "arrival_s" else trace.size_N
-    if values is None:
-        raise InputError(f"{trace.source}: must have a column {name}")
-    return values
-
-
-def _rounded(sizes: Floats, maximum: int) -> Floats:
-    return np.clip(np.rint(sizes), 1, maximum)

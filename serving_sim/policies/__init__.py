@@ -13,6 +13,7 @@ from serving_sim.policies.mp_rec import PREDICATES, MpRec
 from serving_sim.policies.policy import Entry, Policy, RoutingContext, fixed_rule, table_paths, tiered_rule
 from serving_sim.policies.static import Static
 from serving_sim.policies.table_switch import TableSwitch
+from serving_sim.sizes import mean_size
 
 __all__ = [
     "POLICIES",
@@ -84,12 +85,13 @@ def policy_label(policy: Policy) -> str:
     return f"{policy.name} ({', '.join(changed)})" if changed else policy.name
 
 
-def routing_context(plan: Plan) -> RoutingContext:
-    """What policies may know of a plan."""
+def routing_context(plan: Plan, mean_samples: float | None = None) -> RoutingContext:
+    """What policies may know of a plan. `mean_samples` saves working out the mean size of its queries again."""
+    mean_samples = mean_size(plan.workload.sizes) if mean_samples is None else mean_samples
     load = plan.workload
     return RoutingContext(
         paths=plan.paths,
         servers_of_path=tuple(plan.devices[plan.device_of(path)].servers for path in plan.paths),
         sla_ms=load.sla_ms,
-        offered_samples_per_ms=load.qps * load.sizes.mean / MS_PER_S,
+        offered_samples_per_ms=load.qps * mean_samples / MS_PER_S,
     )

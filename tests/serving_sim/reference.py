@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from serving_sim.paths import service_ms
 from serving_sim.plan import Arrivals, Device, LatencyTable, Path, Plan, PolicyChoice, Sizes, Workload
+from serving_sim.sizes import mean_size
 
 POLICIES = (
     PolicyChoice(name="static"),
@@ -76,7 +77,7 @@ def _choose(plan: Plan, size: int, waits: list[float], means: list[float]) -> in
 
     def passes(path: int) -> bool:
         servers = plan.devices[plan.device_of(plan.paths[path])].servers
-        offered = plan.workload.qps * plan.workload.sizes.mean / 1e3 * float(options.get("share", 1.0))
+        offered = plan.workload.qps * mean_size(plan.workload.sizes) / 1e3 * float(options.get("share", 1.0))
         sustains = size >= offered / servers * means[path]
         return done(path) <= plan.workload.sla_ms and (options.get("predicate") == "finish-in-sla" or sustains)
 

@@ -1,0 +1,75 @@
+"""How large queries are, and the mean that their sizes have once whole and clipped to [1, maximum].
+
+The lognormal's `mu` is solved for, so that the mean after rounding and clipping is the asked one; only without spread
+(`sigma` 0) it is the rounded one. A trace's sizes are rescaled to the asked mean before they are rounded and clipped.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from serving_sim.plan import Sizes
+from serving_sim.traces import load_trace
+
+__all__ = ["lognormal_mu", "mean_size", "rounded", "traced_sizes"]
+
+# Sizes up to here are summed one by one, larger ones by an integral.
+_SUMMED = 128
+
+
+def mean_size(sizes: Sizes) -> float:
+    """Mean samples per query, as drawn.
+
+    Raises:
+        InputError: a trace that cannot be read, or has no sizes.
+    """
+    if sizes.distribution == "trace":
+        return float(traced_sizes(sizes).mean())
+    if sizes.distribution == "fixed" or sizes.sigma == 0:
+        return float(rounded(np.array([sizes.mean]), sizes.maximum)[0])
+    return _lognormal_mean(lognormal_mu(sizes), sizes.sigma, sizes.maximum)
+
+
+def lognormal_mu(sizes: Sizes) -> float:
+    """The `mu` at which lognormal sizes, rounded and clipped, have the asked mean."""
+    if sizes.sigma == 0:
+        return math.log(sizes.mean)
+    # Beyond ten sigmas of either clip all sizes are 1, or all are the maximum.
+    low, high = -10 * sizes.sigma - 1, math.log(sizes.maximum) + 10 * sizes.sigma + 1
+    while high - low > 1e-12 * max(1.0, abs(low), abs(high)):
+        middle = (low + high) / 2
+        low, high = (
+            (middle, high) if _lognormal_mean(middle, sizes.sigma, sizes.maximum) < sizes.mean else (low, middle)
+        )
+    return high
+
+
+def traced_sizes(sizes: Sizes) -> NDArray[np.float64]:
+    """A trace's sizes, in its order, rescaled to the asked mean, whole and clipped."""
+    traced = load_trace(sizes.source).column("size")
+    return rounded(traced * (sizes.mean / traced.mean()), sizes.maximum)
+
+
+def rounded(sizes: NDArray[np.float64], maximum: int) -> NDArray[np.float64]:
+    """Whole sizes between 1 and the maximum."""
+    return np.clip(np.rint(sizes), 1, maximum)
+
+
+def _lognormal_mean(mu: float, sigma: float, maximum: int) -> float:
+    """The sum over sizes k of the share of queries above k, which round(X) exceeds where X > k + 1/2."""
+    summed = min(maximum, _SUMMED)
+    mean = 1 + math.fsum(_share_above((math.log(k + 0.5) - mu) / sigma) for k in range(1, summed))
+    if maximum > summed:
+        mean += _mean_below(maximum, mu, sigma) - _mean_below(summed, mu, sigma)
+    return mean
+
+
+def _mean_below(limit: int, mu: float, sigma: float) -> float:
+    """E[min(X, limit)] of a lognormal X."""
+    place = (math.log(limit) - mu) / sigma
+    return math.exp(mu + sigma**2 / 2) * _share_above(sigma - place) + limit * _share_above(place)
+
+
+def _share_above(place: float) -> float:
+    return math.erfc(place / math.sqrt(2)) / 2

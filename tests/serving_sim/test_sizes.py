@@ -1,0 +1,64 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from serving_sim.plan import Sizes, Workload
+from serving_sim.policies import routing_context
+from serving_sim.sizes import lognormal_mu, mean_size
+from serving_sim.testing import small_plan
+from serving_sim.workload import WorkloadStream, empty_chunk
+
+
+def drawn_mean(sizes: Sizes, count: int = 400_000) -> float:
+    chunk = empty_chunk(count, 0)
+    WorkloadStream(Workload(qps=1, sla_ms=1, sizes=sizes), (), 0).fill(chunk, count)
+    return float(chunk.size_N.mean())
+
+
+@pytest.mark.parametrize("sigma", [0.5, 1.0, 2.0, 3.0])
+def test_clipped_lognormal_sizes_have_the_asked_mean(sigma: float) -> None:
+    sizes = Sizes(mean=128, sigma=sigma, maximum=4096)
+    assert mean_size(sizes) == pytest.approx(128, rel=1e-9)
+    assert drawn_mean(sizes) == pytest.approx(128, rel=0.015)
+
+
+@given(mean=st.floats(0, 1), sigma=st.floats(0.01, 9.9), maximum=st.sampled_from([1, 2, 64, 128, 129, 4096, 2**20]))
+@settings(max_examples=100, deadline=None)
+def test_any_asked_mean_is_met(mean: float, sigma: float, maximum: int) -> None:
+    sizes = Sizes(mean=1 + mean * (maximum - 1), sigma=sigma, maximum=maximum)
+    assert mean_size(sizes) == pytest.approx(sizes.mean, rel=1e-6)
+
+
+@pytest.mark.parametrize("sigma", [0.02, 0.3, 1.5])
+def test_the_mean_is_that_of_the_rounded_and_clipped_distribution(sigma: float) -> None:
+    sizes = Sizes(mean=300, sigma=sigma, maximum=1000)
+    quantiles = (np.arange(2**18) + 0.5) / 2**18
+    normal = np.interp(quantiles, *_normal())
+    values = np.clip(np.rint(np.exp(lognormal_mu(sizes) + sigma * normal)), 1, 1000)
+    assert mean_size(sizes) == pytest.approx(values.mean(), rel=1e-3)
+
+
+def _normal() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    places = np.linspace(-6, 6, 20_001)
+    density = np.exp(-(places**2) / 2)
+    return np.cumsum(density) / density.sum(), places
+
+
+def test_without_spread_the_mean_is_the_rounded_one() -> None:
+    fixed, even = Sizes(distribution="fixed", mean=99.6), Sizes(mean=99.6, sigma=0)
+    assert mean_size(fixed) == mean_size(even) == drawn_mean(even, 10) == 100
+
+
+def test_a_trace_has_the_mean_of_its_clipped_sizes(tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("size\n10\n20\n30\n")
+    assert mean_size(Sizes(distribution="trace", source=str(file), mean=40, maximum=50)) == pytest.approx(110 / 3)
+
+
+def test_policies_are_told_the_rate_of_samples_that_is_offered() -> None:
+    plan = small_plan(qps=1000).at(sizes=Sizes(distribution="fixed", mean=99.6))
+    assert routing_context(plan).offered_samples_per_ms == 100
