@@ -6,17 +6,19 @@ from typing import ClassVar
 
 import numpy as np
 
+from planner.cost_model.eager import launches_of, unfused_bytes
 from planner.cost_model.estimates import Estimates, Floats, LatencyProvenance
 from planner.cost_model.features import WorkFormula
-from profiles.component import Component
+from planner.cost_model.host_link import host_link_ms
+from profiles.component import Component, Work
 from profiles.errors import InputError
 from profiles.hardware import Hardware
 from profiles.units import MS_PER_S
 
 __all__ = ["RooflineDeviceModel"]
 
-# Eager kernels per component; every other kind launches one.
-_LAUNCHES: Mapping[str, int] = {"dhe_encoder": 5, "interaction": 3}
+# FLOPs of these are element-wise; those of all others are of matrix products.
+_ELEMENTWISE = frozenset({"dhe_encoder"})
 # Where a dtype has no published peak, the peak of the dtype that the device would compute it in.
 _STAND_INS: Mapping[str, tuple[str, ...]] = {
     "float32": ("tf32", "bfloat16", "float16"),
@@ -30,7 +32,9 @@ class RooflineDeviceModel:
     """launches x overhead + max(flops / (peak x share), bytes / (bandwidth x share)); always `estimated`.
 
     Nothing here was measured on the device. Where a model's parameters fit on-chip memory, bytes move at its bandwidth,
-    else they stream from the device's memory.
+    else they stream from the device's memory. A processor runs a component as one compiled kernel; an accelerator runs
+    the kernels of eager PyTorch, each with the bytes that it passes. Element-wise FLOPs run at the float32 peak, never
+    at that of matrix products; where none is published their bytes alone count.
     """
 
     # GEMMs reach 0.705 (A100) to 0.80 (H200) of their peak, copies 0.836 (A100) to 0.944 (V100) of theirs.
@@ -46,6 +50,11 @@ class RooflineDeviceModel:
     def __post_init__(self) -> None:
         if not self.hardware.bandwidth_bytes_per_s > 0:
             raise InputError(f"device {self.hardware.name!r}: has no published bandwidth, so it must be measured")
+
+    @property
+    def provenance(self) -> LatencyProvenance:
+        """`estimated`."""
+        return "estimated"
 
     @property
     def scatter_sigma(self) -> float:
@@ -78,9 +87,9 @@ class RooflineDeviceModel:
         mean = np.empty(len(components))
         for i, (component, work) in enumerate(zip(components, works, strict=True)):
             resident = work.parameter_bytes if resident_bytes is None else resident_bytes
-            compute_s = work.flops / self._peak(component.dtype)[1] if work.flops else 0.0
-            launches = _LAUNCHES.get(component.kind, 1) * self.hardware.launch_overhead_s
-            mean[i] = (launches + max(compute_s, work.bytes_moved / self._bandwidth(resident))) * MS_PER_S
+            launches, moved = self._kernels(component, work)
+            busy_s = max(self._compute_s(component, work.flops), moved / self._bandwidth(resident))
+            mean[i] = (launches * self.hardware.launch_overhead_s + busy_s) * MS_PER_S
         return Estimates(
             mean_ms=mean,
             low_ms=mean / self.interval_factor,
@@ -91,14 +100,23 @@ class RooflineDeviceModel:
 
     def transfer_ms(self, input_bytes: Floats) -> Floats:
         """The link's latency plus the bytes over its bandwidth; zeros for a device without a host link."""
-        link = self.hardware.host_link_bytes_per_s
-        if link is None:
-            return np.zeros(len(input_bytes))
-        return (self.hardware.host_link_latency_s + input_bytes / link) * MS_PER_S
+        return host_link_ms(self.hardware, input_bytes)
 
     def peak_dtype(self, dtype: str) -> str:
         """The dtype whose published peak stands for `dtype`."""
         return self._peak(dtype)[0]
+
+    def _kernels(self, component: Component, work: Work) -> tuple[int, float]:
+        """Kernels launched and bytes moved."""
+        if self.hardware.family == "cpu":
+            return 1, work.bytes_moved
+        return launches_of(component), unfused_bytes(component, work.bytes_moved)
+
+    def _compute_s(self, component: Component, flops: float) -> float:
+        if component.kind in _ELEMENTWISE:
+            peak = self.hardware.peak("float32")
+            return flops / (peak * self._flops_share()) if peak else 0.0
+        return flops / self._peak(component.dtype)[1] if flops else 0.0
 
     def _peak(self, dtype: str) -> tuple[str, float]:
         for name in (dtype, *_STAND_INS.get(dtype, ())):

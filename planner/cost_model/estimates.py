@@ -34,6 +34,11 @@ class DeviceModel(Protocol):
     """Predicts latencies on one device."""
 
     @property
+    def provenance(self) -> LatencyProvenance:
+        """What its answers rest on: `predicted` from the device's own measurements, or `estimated` without any."""
+        ...
+
+    @property
     def scatter_sigma(self) -> float:
         """Lognormal sigma of single calls about the mean, 0 where it was never measured."""
         ...

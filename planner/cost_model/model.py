@@ -8,9 +8,11 @@ import numpy as np
 from planner.cost_model.estimates import Estimates, Floats, LatencyProvenance
 from planner.cost_model.family import FEWEST_FOR_RESIDUAL, FamilyModel, fit_family
 from planner.cost_model.features import WorkFormula, family_of
+from planner.cost_model.host_link import host_link_ms
 from planner.cost_model.training_rows import TrainingRows, limits_of, require_possible, training_rows
 from profiles.component import Component
 from profiles.errors import UnknownNameError
+from profiles.hardware import Hardware
 from profiles.records import ComponentProfile
 
 __all__ = ["FittedDeviceModel", "fit_device_model"]
@@ -23,18 +25,25 @@ _IQR_PER_SIGMA = 1.349
 class FittedDeviceModel:
     """Families by name and the rows they were fitted on; `notes` say what the rows' quality was.
 
-    Latencies are 25th percentiles of warm calls, in ms.
+    Latencies are 25th percentiles of warm calls, in ms. `hardware` is what the device is in the catalogue; None for
+    this machine.
     """
 
     families: Mapping[str, FamilyModel]
     rows: TrainingRows
     work: WorkFormula
+    hardware: Hardware | None = None
     busy_w: float | None = None
     notes: tuple[str, ...] = ()
     _row_of: Mapping[Component, int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_row_of", {component: i for i, component in enumerate(self.rows.components)})
+
+    @property
+    def provenance(self) -> LatencyProvenance:
+        """`predicted`."""
+        return "predicted"
 
     @property
     def scatter_sigma(self) -> float:
@@ -72,8 +81,10 @@ class FittedDeviceModel:
         )
 
     def transfer_ms(self, input_bytes: Floats) -> Floats:
-        """Zeros: the rows were measured with their inputs in place."""
-        return np.zeros(len(input_bytes))
+        """Over the catalogue's host link: rows are measured with inputs in place. Zeros on this machine's processor."""
+        if self.hardware is None or self.hardware.is_local:
+            return np.zeros(len(input_bytes))
+        return host_link_ms(self.hardware, input_bytes)
 
     def _family(self, name: str) -> FamilyModel:
         if name not in self.families:
@@ -82,7 +93,12 @@ class FittedDeviceModel:
 
 
 def fit_device_model(
-    profiles: Iterable[ComponentProfile], work: WorkFormula, *, seed: int = 0, busy_w: float | None = None
+    profiles: Iterable[ComponentProfile],
+    work: WorkFormula,
+    *,
+    seed: int = 0,
+    busy_w: float | None = None,
+    hardware: Hardware | None = None,
 ) -> FittedDeviceModel:
     """Fit every family among the measured rows of one device; the order of the rows does not matter.
 
@@ -107,4 +123,4 @@ def fit_device_model(
     note = f"fewer than {FEWEST_FOR_RESIDUAL} rows, so a roofline alone: {', '.join(scarce)}"
     label = "latencies are 25th percentiles of warm calls"
     notes = (label, *rows.notes, *([note] if scarce else []))
-    return FittedDeviceModel(families=families, rows=rows, work=work, busy_w=busy_w, notes=notes)
+    return FittedDeviceModel(families=families, rows=rows, work=work, hardware=hardware, busy_w=busy_w, notes=notes)

@@ -1,6 +1,6 @@
 """Fit the cost model of a study's devices, and find how far it can be trusted."""
 
-from collections.abc import Mapping
+from dataclasses import replace
 
 from planner.cost_model.catalogue import RooflineDeviceModel
 from planner.cost_model.composition import CostModel
@@ -61,12 +61,12 @@ def fit_cost_model(study: Study, data: StudyData, workspace: Workspace) -> CostM
     models: dict[str, DeviceModel] = {}
     contexts: dict[str, Context] = {}
     for kind in dict.fromkeys(device.kind for device in study.devices):
-        names = [device.name for device in study.devices if device.kind == kind]
+        devices = [device for device in study.devices if device.kind == kind]
         if rows := component_rows(study, workspace, kind):
-            fitted = fit_device_model(rows, work_of, seed=study.seed, busy_w=_power(study, kind))
+            fitted = fit_device_model(rows, work_of, seed=study.seed, hardware=devices[0].hardware)
             whole = _stored_models(study, data, workspace, rows[-1].fingerprint.device_key())
-            models |= dict.fromkeys(names, fitted)
-            contexts |= dict.fromkeys(names, context_of(fitted, whole, data.zipf))
+            models |= {device.name: replace(fitted, busy_w=_power(device)) for device in devices}
+            contexts |= dict.fromkeys([device.name for device in devices], context_of(fitted, whole, data.zipf))
         elif kind == LOCAL_CPU:
             raise InputError(f"{workspace.profiles}: has no measurements of this machine yet: sweep first")
     estimated = {device.name: _estimate(device) for device in study.devices if device.name not in models}
@@ -103,10 +103,8 @@ def _stored_models(study: Study, data: StudyData, workspace: Workspace, device_k
     return stored_whole_models(models, MODEL_BATCHES, ProfileStore(workspace.profiles), device_key, zipf=data.zipf)
 
 
-def _power(study: Study, kind: str) -> float | None:
-    given: Mapping[str, float | None] = {device.kind: device.power_w for device in study.devices}
-    hardware = next(device.hardware for device in study.devices if device.kind == kind)
-    return given[kind] if given[kind] is not None else hardware.tdp_w
+def _power(device: DeviceSection) -> float | None:
+    return device.power_w if device.power_w is not None else device.hardware.tdp_w
 
 
 def _estimate(device: DeviceSection) -> DeviceModel:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from planner.cost_model.catalogue import RooflineDeviceModel
+from planner.cost_model.eager import launches_of, unfused_bytes
 from profiles.component import Component, make_component
 from profiles.errors import InputError
 from profiles.hardware import get_hardware, local_cpu
@@ -32,7 +33,28 @@ def test_a_tiny_component_costs_its_launches() -> None:
     one = make_component("linear", 1, {"in_features": 1, "out_features": 1})
     encoder = make_component("dhe_encoder", 1, {"k": 2, "rows": 5, "transform": "uniform"})
     assert mean_ms("h100", one) == pytest.approx(5e-3, rel=1e-3)
-    assert mean_ms("h100", encoder) == pytest.approx(25e-3, rel=1e-3)
+    assert mean_ms("h100", encoder) == pytest.approx(13 * 5e-3, rel=1e-3)
+
+
+def test_an_encoder_pays_for_integer_passes_on_a_gpu_and_for_one_kernel_on_a_processor() -> None:
+    encoder = make_component("dhe_encoder", 4096, {"k": 1024, "rows": 2**40, "transform": "gaussian"})
+    moved = unfused_bytes(encoder, 0.0)
+    assert mean_ms("h200", encoder) == pytest.approx(
+        launches_of(encoder) * 5e-3 + moved / (4.8e12 * 0.896) * 1e3, rel=0.02
+    )
+    processor = replace(get_hardware("v100"), family="cpu", launch_overhead_s=0.0)
+    here = RooflineDeviceModel(hardware=processor, work=work_of).predict([encoder]).mean_ms[0]
+    assert here == pytest.approx(work_of(encoder).bytes_moved / (900e9 * 0.944) * 1e3)
+
+
+def test_hashing_never_runs_at_a_matrix_unit_s_peak() -> None:
+    encoder = make_component("dhe_encoder", 4096, {"k": 1024, "rows": 9, "transform": "uniform"})
+    base = replace(get_hardware("v100"), bandwidth_bytes_per_s=1e18, launch_overhead_s=0.0, achieved_flops_share=0.5)
+    slow = replace(base, peak_flops_per_s={"float32": 1e12, "tf32": 1e14})
+    estimate = RooflineDeviceModel(hardware=slow, work=work_of).predict([encoder]).mean_ms[0]
+    assert estimate == pytest.approx(work_of(encoder).flops / 0.5e12 * 1e3)
+    without = replace(slow, peak_flops_per_s={"bfloat16": 1e14})
+    assert RooflineDeviceModel(hardware=without, work=work_of).predict([encoder]).mean_ms[0] < 1e-3 * estimate
 
 
 def test_a_model_that_does_not_fit_on_chip_streams() -> None:

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,6 +9,7 @@ from planner.cost_model.features import drivers_of
 from planner.cost_model.model import FittedDeviceModel, fit_device_model
 from profiles.component import make_component
 from profiles.errors import UnknownNameError
+from profiles.hardware import get_hardware, local_cpu
 from representations.components import work_of
 from tests.planner.cost_model.synthetic import (
     linears,
@@ -114,4 +117,10 @@ def test_rows_with_one_constant_column_and_equal_latencies_fit() -> None:
 def test_the_scatter_is_the_rows_interquartile_range_in_sigmas() -> None:
     model = fit_device_model([profile_of(c, 1.0, relative_iqr=0.1349) for c in linears([(8, 8)])], work_of)
     assert model.scatter_sigma == pytest.approx(0.1)
-    assert model.transfer_ms(np.array([1e9])).tolist() == [0.0]
+
+
+def test_a_measured_accelerator_keeps_its_host_link_and_this_machine_has_none() -> None:
+    here = fit_device_model(profiles_of(linears([(8, 8)])), work_of, hardware=local_cpu())
+    there = replace(here, hardware=get_hardware("v100"))
+    assert here.transfer_ms(np.array([1e9])).tolist() == [0.0]
+    np.testing.assert_allclose(there.transfer_ms(np.array([0.0, 12e6])), [0.01, 1.01])

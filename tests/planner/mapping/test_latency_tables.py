@@ -14,6 +14,7 @@ from tests.planner.mapping.pools import tiny_base
 class FallingDevice:
     """Faster at larger batches, as a noisy prediction may be."""
 
+    provenance: LatencyProvenance = "predicted"
     scatter_sigma = 0.07
     busy_w = None
     notes = ()

@@ -1,0 +1,42 @@
+"""What eager PyTorch runs for a component on a GPU: kernels launched, and bytes passed by those that nothing fuses.
+
+Counts are of `representations` modules under a dispatch mode, views left out. A hash encoder there is a chain of
+integer operations, each of which reads and writes [ids, k] numbers; on a processor one compiled kernel does the same.
+"""
+
+from planner.cost_model.features import dimensions_of
+from profiles.component import Component
+
+__all__ = ["launches_of", "unfused_bytes"]
+
+_KERNELS_PER_PRIME = {False: 13, True: 32}
+_KERNELS_OF_GAUSSIAN = 9
+_KERNELS_OF_DOT = 7
+# Per hash: 8 bytes for each time an operation reads or writes it as an integer, 4 as a float, 1 as a truth value.
+_BYTES_PER_PRIME = {False: 21 * 8 + 5 * 4 + 2, True: 54 * 8 + 5 * 4 + 2}
+_BYTES_OF_GAUSSIAN = 11 * 4
+
+
+def launches_of(component: Component) -> int:
+    """Kernels that a forward pass launches."""
+    if component.kind == "dhe_encoder":
+        return _KERNELS_PER_PRIME[_is_wide(component)] + _KERNELS_OF_GAUSSIAN * _is_gaussian(component)
+    if component.kind == "interaction" and component["function"] == "dot":
+        return _KERNELS_OF_DOT
+    return 1
+
+
+def unfused_bytes(component: Component, fused_bytes: float) -> float:
+    """Bytes that the kernels move one after another; `fused_bytes` where the component is a single kernel."""
+    if component.kind != "dhe_encoder":
+        return fused_bytes
+    per_hash = _BYTES_PER_PRIME[_is_wide(component)] + _BYTES_OF_GAUSSIAN * _is_gaussian(component)
+    return float(component.batch * int(component["k"]) * per_hash)
+
+
+def _is_wide(component: Component) -> bool:
+    return dimensions_of(component)["wide_ids"] > 0
+
+
+def _is_gaussian(component: Component) -> bool:
+    return component["transform"] == "gaussian"
