@@ -4,7 +4,7 @@ import gc
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -18,8 +18,9 @@ from profiles.fingerprint import current_fingerprint, current_timestamp
 from profiles.providers.protocol import ComponentProvider
 from profiles.records import ComponentProfile, Fingerprint, Latency
 from profiles.sweep_options import SweepOptions
-from profiles.timing import Sample, clock_for, summarize, time_visit
+from profiles.timing import clock_for, summarize, time_visit
 from profiles.utilisation import bandwidth_share, model_flops_share
+from profiles.visits import Sample, Visit
 
 __all__ = ["measure_group", "move_to", "skipped_row", "thread_count"]
 
@@ -31,33 +32,38 @@ def measure_group(
     provider: ComponentProvider,
     device: str,
     options: SweepOptions,
-) -> Iterator[ComponentProfile]:
-    """One row per component, yielded as soon as its last visit is done.
+    known: Mapping[str, Sequence[Visit]] | None = None,
+) -> Iterator[Visit | ComponentProfile]:
+    """Every visit when it is made, and one row per component after its last.
 
-    All components are built, then visited in turn, so that the visits of each are apart in time. One that raises
-    becomes a `skipped` row with the reason. Call under `thread_count(options.threads)`.
+    All components are built, then visited in turn, so that the visits of each are apart in time. `known` holds visits
+    by content hash that need not be made again. One that raises becomes a `skipped` row with the reason. Call under
+    `thread_count(options.threads)`.
     """
     fingerprint = current_fingerprint(device, options.threads)
     local = resolve_device(device)
     subjects: list[_Subject] = []
     for component in components:
-        built = _attempt(partial(_build, component, provider, local, options))
+        visits = (known or {}).get(component.content_hash(fingerprint.device_key()), ())
+        built = _attempt(partial(_build, component, provider, local, options, visits))
         if isinstance(built, _Failure):
             yield skipped_row(component, fingerprint, built.reason)
         else:
             subjects.append(built)
     sweep_caches = CacheSweeper(local.torch_name) if options.cold else None
     gc.collect()
-    for visit in range(options.visits):
-        is_last = visit == options.visits - 1
+    while subjects:
         start = time.perf_counter()
         for subject in tuple(subjects):
-            failure = _attempt(partial(subject.visit, local, options, sweep_caches))
-            if failure or is_last:
+            if options.visits_left(subject.visits):
+                visit = _attempt(partial(subject.visit, fingerprint, local, options, sweep_caches))
+                if isinstance(visit, _Failure):
+                    subjects.remove(subject)
+                    yield skipped_row(subject.component, fingerprint, visit.reason)
+                    continue
+                yield visit
+            if not options.visits_left(subject.visits):
                 subjects.remove(subject)
-            if failure:
-                yield skipped_row(subject.component, fingerprint, failure.reason)
-            elif is_last:
                 yield subject.row(fingerprint, local)
         if subjects:
             time.sleep(max(0.0, options.least_gap_s - (time.perf_counter() - start)))
@@ -65,7 +71,8 @@ def measure_group(
 
 def skipped_row(component: Component, fingerprint: Fingerprint, reason: str) -> ComponentProfile:
     """The row of a component that could not be measured."""
-    return replace(_blank_row(component, fingerprint), provenance="skipped", reason=reason)
+    now = replace(fingerprint, timestamp=current_timestamp())
+    return replace(_blank_row(component, now), provenance="skipped", reason=reason)
 
 
 def move_to(value: Any, device: torch.device) -> Any:
@@ -97,30 +104,40 @@ class _Failure:
 
 @dataclass(kw_only=True, slots=True, eq=False)
 class _Subject:
-    """A built component and the samples taken of it so far."""
+    """A built component and the visits made of it so far."""
 
     component: Component
     module: nn.Module
     args: tuple[Any, ...]
     work: Work
-    warm: list[tuple[Sample, ...]] = field(default_factory=list)
-    cold: list[tuple[Sample, ...]] = field(default_factory=list)
+    visits: list[Visit]
 
-    def visit(self, local: LocalDevice, options: SweepOptions, sweep_caches: CacheSweeper | None) -> None:
+    def visit(
+        self, fingerprint: Fingerprint, local: LocalDevice, options: SweepOptions, sweep_caches: CacheSweeper | None
+    ) -> Visit:
         module, args = self.module, self.args
 
         def call() -> object:
             return module(*args)
 
         clock, timing = clock_for(local.torch_name), options.timing
+        lacks_warm = options.warm and sum(bool(visit.warm) for visit in self.visits) < options.visits
+        lacks_cold = options.cold and sum(bool(visit.cold) for visit in self.visits) < options.visits
         with torch.inference_mode():
-            if options.warm:
-                self.warm.append(time_visit(call, clock, timing))
-            if sweep_caches:
-                self.cold.append(time_visit(call, clock, timing, sweep_caches))
+            warm = time_visit(call, clock, timing) if lacks_warm else ()
+            cold = time_visit(call, clock, timing, sweep_caches) if lacks_cold else ()
+        visit = Visit(
+            content_hash=self.component.content_hash(fingerprint.device_key()),
+            timestamp=current_timestamp(),
+            warm=warm,
+            cold=cold,
+        )
+        self.visits.append(visit)
+        return visit
 
     def row(self, fingerprint: Fingerprint, local: LocalDevice) -> ComponentProfile:
-        warm, cold = (self._latency(visits, local) for visits in (self.warm, self.cold))
+        warm = self._latency([visit.warm for visit in self.visits if visit.warm], local)
+        cold = self._latency([visit.cold for visit in self.visits if visit.cold], local)
         row = _blank_row(self.component, replace(fingerprint, timestamp=current_timestamp()))
         latency = warm or cold
         median_ms = latency.median_ms if latency else 0.0
@@ -140,7 +157,13 @@ class _Subject:
         return summarize(visits, sees_contention=clock_for(local.torch_name).sees_contention) if visits else None
 
 
-def _build(component: Component, provider: ComponentProvider, local: LocalDevice, options: SweepOptions) -> _Subject:
+def _build(
+    component: Component,
+    provider: ComponentProvider,
+    local: LocalDevice,
+    options: SweepOptions,
+    visits: Sequence[Visit],
+) -> _Subject:
     work = provider.work(component)
     # A provider may seed the global generator; the sweep's caller must not notice.
     with torch.random.fork_rng(devices=[]):
@@ -150,6 +173,7 @@ def _build(component: Component, provider: ComponentProvider, local: LocalDevice
         module=built.module.eval().to(local.torch_device),
         args=move_to(built.args, local.torch_device),
         work=work,
+        visits=list(visits),
     )
 
 

@@ -4,15 +4,16 @@ import fcntl
 import os
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from profiles.errors import CorruptFileError, InputError, StorageError
 from profiles.files import make_folder
-from profiles.parts import append_line, read_lines
+from profiles.parts import append_line, read_lines, write_lines
 from profiles.records import ComponentProfile
+from profiles.visits import Visit
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,24 +21,29 @@ if TYPE_CHECKING:
 __all__ = ["PARQUET_NAME", "ProfileStore"]
 
 PARQUET_NAME = "profiles.parquet"
+_ROWS, _VISITS = "part", "visits"
+T = TypeVar("T")
 
 
 class ProfileStore:
     """Measurements in a folder; several processes may append at once, each to a part of its own.
 
-    A row is on the disk when `append` returns. Of rows with one content hash the newest counts.
+    A row is on the disk when `append` returns. Of rows with one content hash the newest counts. Visits lie in parts of
+    their own until their row is compacted.
     """
 
     def __init__(self, directory: Path) -> None:
         self.directory = Path(directory)
-        self._part: Path | None = None
+        self._own: dict[str, Path] = {}
         self._writer = 0
 
     def append(self, profile: ComponentProfile) -> None:
         """Write one row; a `StorageError` leaves all earlier rows valid."""
-        part = self._own_part()
-        with self._locked(fcntl.LOCK_SH):
-            append_line(part, profile.to_row())
+        self._append(_ROWS, profile.to_row())
+
+    def append_visit(self, visit: Visit) -> None:
+        """Write one visit of a component whose row is not there yet; a `StorageError` leaves all earlier ones valid."""
+        self._append(_VISITS, visit.to_row())
 
     def load(self) -> list[ComponentProfile]:
         """Every row, one per content hash, the oldest first.
@@ -46,7 +52,7 @@ class ProfileStore:
             CorruptFileError: a bad line other than a torn last one, or an unreadable Parquet file; names the place.
         """
         # Parts before Parquet: a compaction in between then shows a row twice, never not at all.
-        recent = [profile for part in self._parts() for profile in _read_part(part)]
+        recent = [row for part in self._parts(_ROWS) for row in _read_part(part, ComponentProfile.from_row)]
         compacted = self._read_parquet()
         newest: dict[str, ComponentProfile] = {}
         for profile in sorted((*compacted, *recent), key=lambda row: row.fingerprint.timestamp):
@@ -54,12 +60,23 @@ class ProfileStore:
             newest[profile.content_hash] = profile
         return list(newest.values())
 
+    def visits(self) -> list[Visit]:
+        """Every visit that was made and not compacted away, the oldest first.
+
+        Raises:
+            CorruptFileError: a bad line other than a torn last one; names the place.
+        """
+        found = {visit: None for part in self._parts(_VISITS) for visit in _read_part(part, Visit.from_row)}
+        return sorted(found, key=lambda visit: visit.timestamp)
+
     def known(self) -> frozenset[str]:
         """The content hashes that have a row."""
         return frozenset(profile.content_hash for profile in self.load())
 
     def compact(self) -> Path:
         """Move all rows into the Parquet file, which is replaced atomically, and remove the parts; needs Polars.
+
+        Visits that went into a row are dropped, the others kept.
 
         Raises:
             StorageError: the file cannot be written; the parts stay as they were.
@@ -69,10 +86,11 @@ class ProfileStore:
         path = self.directory / PARQUET_NAME
         make_folder(self.directory)
         with self._locked(fcntl.LOCK_EX):
-            parts = self._parts()
-            write_profiles(path, self.load())
+            parts, visit_parts, rows = self._parts(_ROWS), self._parts(_VISITS), self.load()
+            write_profiles(path, rows)
             for part in parts:
                 part.unlink()
+            self._drop_visits({row.content_hash: row.fingerprint.timestamp for row in rows}, visit_parts)
         return path
 
     def frame(self) -> "pl.DataFrame":
@@ -81,8 +99,17 @@ class ProfileStore:
 
         return profile_frame(self.load())
 
-    def _parts(self) -> list[Path]:
-        return sorted(self.directory.glob("part-*.jsonl"))
+    def _drop_visits(self, row_times: Mapping[str, str], parts: list[Path]) -> None:
+        # A later visit than the row is one of a newer row to come.
+        kept = [visit.to_row() for visit in self.visits() if visit.timestamp > row_times.get(visit.content_hash, "")]
+        # Written before the old ones go: a kill in between leaves equal visits, which are read once.
+        if kept:
+            write_lines(self._new_part(_VISITS), kept)
+        for part in parts:
+            part.unlink()
+
+    def _parts(self, kind: str) -> list[Path]:
+        return sorted(self.directory.glob(f"{kind}-*.jsonl"))
 
     def _read_parquet(self) -> list[ComponentProfile]:
         path = self.directory / PARQUET_NAME
@@ -92,13 +119,22 @@ class ProfileStore:
 
         return read_profiles(path)
 
-    def _own_part(self) -> Path:
-        # A forked child must not share its parent's part.
-        if self._part is None or self._writer != os.getpid():
+    def _append(self, kind: str, row: dict[str, Any]) -> None:
+        part = self._own_part(kind)
+        with self._locked(fcntl.LOCK_SH):
+            append_line(part, row)
+
+    def _own_part(self, kind: str) -> Path:
+        # A forked child must not share its parent's parts.
+        if self._writer != os.getpid():
+            self._own, self._writer = {}, os.getpid()
+        if kind not in self._own:
             make_folder(self.directory)
-            self._writer = os.getpid()
-            self._part = self.directory / f"part-{time.time_ns():020d}-{self._writer}-{secrets.token_hex(4)}.jsonl"
-        return self._part
+            self._own[kind] = self._new_part(kind)
+        return self._own[kind]
+
+    def _new_part(self, kind: str) -> Path:
+        return self.directory / f"{kind}-{time.time_ns():020d}-{os.getpid()}-{secrets.token_hex(4)}.jsonl"
 
     @contextmanager
     def _locked(self, kind: int) -> Iterator[None]:
@@ -115,15 +151,15 @@ class ProfileStore:
             os.close(descriptor)
 
 
-def _read_part(path: Path) -> list[ComponentProfile]:
-    profiles = []
+def _read_part(path: Path, parse: Callable[[Mapping[str, Any]], T]) -> list[T]:
+    parsed = []
     try:
         for number, row in read_lines(path):
             try:
-                profiles.append(ComponentProfile.from_row(row))
+                parsed.append(parse(row))
             except InputError as error:
                 raise CorruptFileError(f"{path}:{number}: {error}") from error
     except FileNotFoundError:
         # Compacted since the folder was listed.
         return []
-    return profiles
+    return parsed

@@ -1,9 +1,11 @@
 """How a sweep measures."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from profiles.errors import InputError
 from profiles.timing import TimingOptions
+from profiles.visits import Visit
 
 __all__ = ["SweepOptions"]
 
@@ -12,8 +14,9 @@ __all__ = ["SweepOptions"]
 class SweepOptions:
     """Threads, visits and time per visit; `warm` and `cold` choose the latencies to take.
 
-    Groups of `group_size` components, or fewer where their parameters exceed `group_bytes` together, are built at once
-    and visited in turn. `retry_skipped` measures components again that an earlier sweep had to skip.
+    Groups of `group_size` components, or fewer where parameters and inputs exceed `group_bytes`, are built at once
+    and visited in turn: large ones put seconds between a component's visits, as long as a shared machine's slow spells
+    last. `retry_skipped` measures components again that an earlier sweep had to skip.
     """
 
     threads: int = 1
@@ -24,7 +27,7 @@ class SweepOptions:
     max_samples: int = 400
     warm: bool = True
     cold: bool = False
-    group_size: int = 16
+    group_size: int = 256
     group_bytes: int = 2 * 10**9
     least_gap_s: float = 0.02
     seed: int = 0
@@ -49,6 +52,12 @@ class SweepOptions:
             min_samples=self.min_samples,
             max_samples=self.max_samples,
         )
+
+    def visits_left(self, visits: Sequence[Visit]) -> int:
+        """How many visits a component still needs that has had these."""
+        warm = self.visits - sum(bool(visit.warm) for visit in visits) if self.warm else 0
+        cold = self.visits - sum(bool(visit.cold) for visit in visits) if self.cold else 0
+        return max(0, warm, cold)
 
     def estimate_seconds(self, components: int) -> float:
         """Rough time to measure that many components of short calls, contention and building aside."""

@@ -17,6 +17,7 @@ import numpy as np
 from profiles.errors import InputError, MeasurementError
 from profiles.records import Latency
 from profiles.units import NS_PER_MS
+from profiles.visits import Sample
 
 __all__ = [
     "Call",
@@ -74,20 +75,6 @@ class Reading:
     latency_ms: float
     wall_ms: float
     cpu_ms: float
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Sample:
-    """Times of one call, averaged over a batch."""
-
-    latency_ms: float
-    wall_ms: float
-    cpu_ms: float
-
-    @property
-    def wall_over_cpu(self) -> float:
-        """Well above 1 where another process held the core, or the thread waited."""
-        return self.wall_ms / self.cpu_ms if self.cpu_ms > 0 else math.inf
 
 
 class Clock(Protocol):

@@ -8,6 +8,7 @@ from profiles.measure import measure_group, thread_count
 from profiles.providers.protocol import ComponentProvider
 from profiles.records import ComponentProfile, Fingerprint
 from profiles.sweep_options import SweepOptions
+from profiles.visits import VisitLog, rows_of
 
 __all__ = ["InProcessExecutor"]
 
@@ -25,8 +26,12 @@ class InProcessExecutor:
         provider: ComponentProvider,
         device: str,
         options: SweepOptions,
+        visits: VisitLog | None = None,
     ) -> Iterator[ComponentProfile]:
         """Rows in the order in which their last visits end."""
+        log = visits or VisitLog()
+        key = self.fingerprint(device, options.threads).device_key()
         for group in groups:
+            known = log.of(component.content_hash(key) for component in group)
             with thread_count(options.threads):
-                yield from measure_group(group, provider, device, options)
+                yield from rows_of(measure_group(group, provider, device, options, known), log)

@@ -7,6 +7,7 @@ from profiles.component import Component
 from profiles.providers.protocol import ComponentProvider
 from profiles.records import ComponentProfile, Fingerprint
 from profiles.sweep_options import SweepOptions
+from profiles.visits import VisitLog
 
 __all__ = ["Executor"]
 
@@ -24,9 +25,11 @@ class Executor(Protocol):
         provider: ComponentProvider,
         device: str,
         options: SweepOptions,
+        visits: VisitLog | None = None,
     ) -> Iterator[ComponentProfile]:
         """A row for every component of every group, as soon as it is there.
 
-        The caller writes each row before it asks for the next.
+        The caller writes each row before it asks for the next. Every visit is added to the log as soon as it is made;
+        those that are in it are not made again. A row may come twice.
         """
         ...

@@ -17,6 +17,7 @@ from profiles.measure import skipped_row
 from profiles.providers.protocol import ComponentProvider
 from profiles.records import ComponentProfile, Fingerprint
 from profiles.sweep_options import SweepOptions
+from profiles.visits import VisitLog, rows_of
 
 __all__ = ["RayExecutor"]
 
@@ -53,18 +54,21 @@ class RayExecutor:
         provider: ComponentProvider,
         device: str,
         options: SweepOptions,
+        visits: VisitLog | None = None,
     ) -> Iterator[ComponentProfile]:
-        """Rows group by group; a group whose actor died runs again on a new one."""
+        """Rows group by group; a group whose actor died goes on, after its visits so far, on a new one."""
         fingerprint = self.fingerprint(device, options.threads)
+        log = visits or VisitLog()
 
-        def run(group: tuple[Component, ...]) -> list[ComponentProfile]:
+        def run(group: tuple[Component, ...]) -> Iterator[ComponentProfile]:
+            known = log.of(component.content_hash(fingerprint.device_key()) for component in group)
             worker = self._worker(device, options.threads)
+            stream = worker.measure.options(num_returns="streaming")
             try:
-                rows: list[ComponentProfile] = ray.get(worker.measure.remote(group, provider, options))
+                yield from rows_of(map(ray.get, stream.remote(group, provider, options, known)), log)
             except ray.exceptions.RayActorError as error:
                 self._forget(device, options.threads)
                 raise WorkerDiedError(str(error).splitlines()[0]) from error
-            return rows
 
         def give_up(component: Component, reason: str) -> ComponentProfile:
             return skipped_row(component, fingerprint, reason)

@@ -1,6 +1,6 @@
 """The measuring worker: a plain object that one Ray actor wraps per device."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import torch
 
@@ -10,6 +10,7 @@ from profiles.measure import measure_group
 from profiles.providers.protocol import ComponentProvider
 from profiles.records import ComponentProfile, Fingerprint
 from profiles.sweep_options import SweepOptions
+from profiles.visits import Visit
 
 __all__ = ["MeasuringWorker"]
 
@@ -26,7 +27,11 @@ class MeasuringWorker:
         return current_fingerprint(self._device, torch.get_num_threads())
 
     def measure(
-        self, group: Sequence[Component], provider: ComponentProvider, options: SweepOptions
-    ) -> list[ComponentProfile]:
-        """The rows of one group."""
-        return list(measure_group(group, provider, self._device, options))
+        self,
+        group: Sequence[Component],
+        provider: ComponentProvider,
+        options: SweepOptions,
+        known: Mapping[str, Sequence[Visit]],
+    ) -> Iterator[Visit | ComponentProfile]:
+        """The visits and rows of one group, streamed, so that a worker that dies loses the visit at hand."""
+        yield from measure_group(group, provider, self._device, options, known)

@@ -12,6 +12,7 @@ from profiles.parquet import FRAME_SCHEMA, profile_frame, read_profiles, write_p
 from profiles.parts import TornLineWarning
 from profiles.records import SCHEMA, ComponentProfile
 from profiles.store import PARQUET_NAME, ProfileStore
+from profiles.visits import Sample, Visit
 from tests.profiles.rows import FINGERPRINT, any_profile, latency, row
 from tests.profiles.test_parts import file_size_limit
 
@@ -115,6 +116,52 @@ def test_a_foreign_parquet_file_is_named(tmp_path: Path) -> None:
     pl.DataFrame({"x": [1]}).write_parquet(path, metadata={"schema": SCHEMA})
     with pytest.raises(CorruptFileError, match=PARQUET_NAME):
         ProfileStore(tmp_path).load()
+
+
+def visit(second: int, content_hash: str) -> Visit:
+    sample = Sample(latency_ms=0.1, wall_ms=0.2, cpu_ms=0.3)
+    return Visit(content_hash=content_hash, timestamp=f"2030-01-01T00:00:{second:02}", warm=(sample,) * 2)
+
+
+def test_visits_come_back_oldest_first_beside_the_rows(tmp_path: Path) -> None:
+    store = ProfileStore(tmp_path)
+    assert store.visits() == []
+    for one in (visit(2, "a"), visit(1, "b"), visit(2, "a")):
+        store.append_visit(one)
+    store.append(row("c"))
+    assert ProfileStore(tmp_path).visits() == [visit(1, "b"), visit(2, "a")]
+    assert store.known() == {"c"}
+
+
+def test_compacting_drops_the_visits_that_went_into_a_row(tmp_path: Path) -> None:
+    store = ProfileStore(tmp_path)
+    for one in (visit(1, "a"), visit(3, "a"), visit(1, "b")):
+        store.append_visit(one)
+    store.append(at(2, "a"))
+    store.compact()
+    assert store.visits() == [visit(1, "b"), visit(3, "a")]
+    store.append_visit(visit(4, "b"))
+    assert len(store.visits()) == 3
+
+
+def test_a_torn_last_visit_costs_only_itself(tmp_path: Path) -> None:
+    store = ProfileStore(tmp_path)
+    store.append_visit(visit(1, "a"))
+    store.append_visit(visit(2, "a"))
+    (part,) = tmp_path.glob("visits-*.jsonl")
+    part.write_bytes(part.read_bytes()[:-9])
+    with pytest.warns(TornLineWarning):
+        assert store.visits() == [visit(1, "a")]
+
+
+@pytest.mark.parametrize(
+    ("body", "complaint"),
+    [('{"schema": "other/1"}', "schema: must be"), ('{"schema": "recplan.visit/1"}', "visit: 'content_hash'")],
+)
+def test_a_bad_visit_names_file_and_line(tmp_path: Path, body: str, complaint: str) -> None:
+    (tmp_path / "visits-0.jsonl").write_text(f"{body}\n")
+    with pytest.raises(CorruptFileError, match=f"visits-0.jsonl:1: {complaint}"):
+        ProfileStore(tmp_path).visits()
 
 
 def test_a_full_disk_while_appending_loses_nothing_finished(tmp_path: Path) -> None:

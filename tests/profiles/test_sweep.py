@@ -1,8 +1,11 @@
 import subprocess
 import sys
 import time
+import warnings
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -11,10 +14,12 @@ import torch
 from profiles.component import Component, make_component
 from profiles.errors import InputError
 from profiles.executors import InProcessExecutor
-from profiles.providers import ComponentProvider
+from profiles.parts import TornLineWarning
+from profiles.providers import BuiltComponent, ComponentProvider
 from profiles.records import ComponentProfile
 from profiles.store import ProfileStore
 from profiles.sweep import SweepOptions, SweepProgress, plan_groups, sweep
+from profiles.visits import VisitLog
 from tests.profiles.small_provider import QUICK, LinearProvider, broken, linear
 
 SLOW = [make_component("slow", batch) for batch in range(1, 13)]
@@ -24,10 +29,11 @@ import sys
 from pathlib import Path
 from profiles.store import ProfileStore
 from profiles.sweep import sweep
-from tests.profiles.small_provider import QUICK, LinearProvider
-from tests.profiles.test_sweep import SLOW
-sweep(SLOW, LinearProvider(), ProfileStore(Path(sys.argv[1])), options=QUICK)
+from tests.profiles.small_provider import LinearProvider
+from tests.profiles.test_sweep import ONE_GROUP, SLOW
+sweep(SLOW, LinearProvider(), ProfileStore(Path(sys.argv[1])), options=ONE_GROUP)
 """
+ONE_GROUP = replace(QUICK, group_size=12)
 
 
 def run(folder: Path, components: Sequence[Component], options: SweepOptions = QUICK) -> tuple[int, int, int]:
@@ -107,17 +113,20 @@ def test_progress_counts_up_to_the_end(tmp_path: Path) -> None:
     seen: list[SweepProgress] = []
     components = [linear(2), linear(3), broken(1)]
     sweep(components, LinearProvider(), ProfileStore(tmp_path), options=QUICK, progress=seen.append)
-    assert [(update.done, update.total) for update in seen] == [(1, 3), (2, 3), (3, 3)]
-    assert seen[-1].skipped == 1
+    assert {update.total for update in seen} == {3}
+    assert [update.done for update in seen] == sorted(update.done for update in seen)
+    assert [update.visits_left for update in seen] == [6, 5, 4, 3, 2, 1, 1, 0, 0]
+    assert (seen[-1].done, seen[-1].skipped) == (3, 1)
     assert seen[-1].remaining_s == 0
 
 
 def test_groups_repeat_whatever_the_order_of_the_components() -> None:
     named = {f"{width:02}": linear(width) for width in range(1, 40)}
     backwards = dict(reversed(named.items()))
-    groups = plan_groups(named, LinearProvider(), SweepOptions())
-    assert groups == plan_groups(backwards, LinearProvider(), SweepOptions())
-    assert groups != plan_groups(named, LinearProvider(), SweepOptions(seed=1))
+    options = SweepOptions(group_size=16)
+    groups = plan_groups(named, LinearProvider(), options)
+    assert groups == plan_groups(backwards, LinearProvider(), options)
+    assert groups != plan_groups(named, LinearProvider(), replace(options, seed=1))
     assert [len(group) for group in groups] == [16, 16, 7]
 
 
@@ -135,8 +144,9 @@ def test_rows_that_come_twice_or_unasked_are_written_once(tmp_path: Path) -> Non
             provider: ComponentProvider,
             device: str,
             options: SweepOptions,
+            visits: VisitLog | None = None,
         ) -> Iterator[ComponentProfile]:
-            for row in super().measure(groups, provider, device, options):
+            for row in super().measure(groups, provider, device, options, visits):
                 yield from (row, row, replace(row, content_hash="unasked"))
 
     store = ProfileStore(tmp_path)
@@ -145,19 +155,78 @@ def test_rows_that_come_twice_or_unasked_are_written_once(tmp_path: Path) -> Non
     assert len(next(tmp_path.glob("part-*")).read_text().splitlines()) == 1
 
 
-def test_a_killed_sweep_resumes_where_it_was(tmp_path: Path) -> None:
+def test_a_killed_sweep_makes_no_visit_twice(tmp_path: Path) -> None:
     process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(tmp_path)])
-    while len(ProfileStore(tmp_path).known()) < 5:
-        assert process.poll() is None
-        time.sleep(0.02)
-    process.kill()
-    process.wait()
-    finished = {row.content_hash: row for row in ProfileStore(tmp_path).load()}
-    assert run(tmp_path, SLOW) == (12 - len(finished), len(finished), 0)
-    rows = {row.content_hash: row for row in ProfileStore(tmp_path).load()}
-    lines = [line for part in tmp_path.glob("part-*") for line in part.read_text().splitlines()]
-    assert len(rows) == len(lines) == 12
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TornLineWarning)
+        while len(ProfileStore(tmp_path).visits()) < 14:
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.kill()
+        process.wait()
+        store = ProfileStore(tmp_path)
+        made, finished = set(store.visits()), {row.content_hash: row for row in store.load()}
+        assert run(tmp_path, SLOW, ONE_GROUP) == (12 - len(finished), len(finished), 0)
+        visits, rows = store.visits(), {row.content_hash: row for row in store.load()}
+    assert made <= set(visits)
+    assert Counter(visit.content_hash for visit in visits) == dict.fromkeys(rows, 3)
+    assert len(rows) == 12
     assert {name: rows[name] for name in finished} == finished
+    assert {row.warm.visits for row in rows.values() if row.warm} == {3}
+
+
+@pytest.mark.parametrize("visits_before_the_end", range(1, 7))
+def test_a_sweep_that_was_cut_short_goes_on_after_its_visits(tmp_path: Path, visits_before_the_end: int) -> None:
+    told = count(1)
+
+    def stop(now: SweepProgress) -> None:
+        assert now.visits_left == 6 - next(told) or now.done
+        if now.visits_left == 6 - visits_before_the_end:
+            raise KeyboardInterrupt
+
+    store, components = ProfileStore(tmp_path), [linear(2), linear(3)]
+    with pytest.raises(KeyboardInterrupt):
+        sweep(components, LinearProvider(), store, options=QUICK, progress=stop)
+    made = store.visits()
+    assert len(made) == visits_before_the_end
+    sweep(components, LinearProvider(), store, options=QUICK)
+    assert set(made) <= set(store.visits())
+    assert len(store.visits()) == 6
+    assert len(store.load()) == 2
+
+
+def test_rows_with_too_few_visits_or_without_a_wanted_latency_are_measured_again(tmp_path: Path) -> None:
+    run(tmp_path, [linear(2)])
+    assert run(tmp_path, [linear(2)], replace(QUICK, visits=5)) == (1, 0, 0)
+    assert run(tmp_path, [linear(2)], replace(QUICK, visits=4)) == (0, 1, 0)
+    assert run(tmp_path, [linear(2)], replace(QUICK, warm=False, cold=True)) == (1, 0, 0)
+    assert run(tmp_path, [linear(2)], replace(QUICK, cold=True)) == (0, 1, 0)
+    (row,) = ProfileStore(tmp_path).load()
+    assert row.warm
+    assert row.cold
+    assert (row.warm.visits, row.cold.visits) == (5, 3)
+
+
+def test_a_latency_that_was_not_taken_again_is_kept_without_its_visits(tmp_path: Path) -> None:
+    run(tmp_path, [linear(2)])
+    store = ProfileStore(tmp_path)
+    store.compact()
+    (before,) = store.load()
+    assert run(tmp_path, [linear(2)], replace(QUICK, warm=False, cold=True)) == (1, 0, 0)
+    (row,) = store.load()
+    assert row.warm == before.warm
+    assert row.cold
+
+
+def test_a_row_is_not_lost_to_a_second_measurement_that_fails(tmp_path: Path) -> None:
+    class Failing(LinearProvider):
+        def build(self, component: Component, seed: int) -> BuiltComponent:
+            raise MemoryError(f"{component.kind} {seed}")
+
+    run(tmp_path, [linear(2)])
+    result = sweep([linear(2)], Failing(), ProfileStore(tmp_path), options=replace(QUICK, visits=5))
+    assert [reason for _, reason in result.skipped] == ["MemoryError: linear 0"]
+    assert [row.provenance for row in ProfileStore(tmp_path).load()] == ["measured"]
 
 
 def test_the_estimate_grows_with_visits_and_modes() -> None:

@@ -1,3 +1,4 @@
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,6 +36,7 @@ def test_a_group_whose_worker_dies_runs_again(executor: RayExecutor, tmp_path: P
     assert (tmp_path / "died").exists()
     assert (result.measured, result.skipped) == (2, ())
     assert len(next((tmp_path / "store").glob("part-*")).read_text().splitlines()) == 2
+    assert Counter(visit.content_hash for visit in store.visits()) == dict.fromkeys(store.known(), QUICK.visits)
 
 
 @pytest.mark.slow

@@ -4,6 +4,8 @@ import pytest
 import torch
 
 from profiles.executors.worker import MeasuringWorker
+from profiles.records import ComponentProfile
+from profiles.visits import VisitLog, rows_of
 from tests.profiles.small_provider import QUICK, LinearProvider, broken, linear
 
 
@@ -18,6 +20,11 @@ def test_it_reports_the_thread_count_that_torch_has(worker: MeasuringWorker) -> 
     assert worker.fingerprint().threads == torch.get_num_threads() == 1
 
 
-def test_it_returns_the_rows_of_a_group(worker: MeasuringWorker) -> None:
-    rows = worker.measure([linear(2), broken(1)], LinearProvider(), QUICK)
+def test_it_streams_the_visits_and_rows_of_a_group(worker: MeasuringWorker) -> None:
+    log = VisitLog()
+    rows = list(rows_of(worker.measure([linear(2), broken(1)], LinearProvider(), QUICK, {}), log))
     assert sorted(row.provenance for row in rows) == ["measured", "skipped"]
+    measured = max(rows, key=lambda row: row.provenance == "measured").content_hash
+    assert len(log.of([measured])[measured]) == QUICK.visits
+    again = worker.measure([linear(2)], LinearProvider(), QUICK, log.of([measured]))
+    assert [type(one) for one in again] == [ComponentProfile]
