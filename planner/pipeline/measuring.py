@@ -32,7 +32,7 @@ def measure_study(
     """
     results = sweep_study(study, data, workspace, progress, executor)
     store = ProfileStore(workspace.profiles)
-    if LOCAL_CPU in measured_kinds(study):
+    if LOCAL_CPU in measured_kinds(study, executor):
         models = validation_models(candidate_models(study, data))
         with progress.stage(f"measuring {len(models)} whole models"):
             measure_whole_models(

@@ -22,9 +22,6 @@ __all__ = ["candidate_models", "measured_kinds", "study_components", "sweep_opti
 
 # A space larger than this is represented by a sample; the cost model fills in the rest.
 MOST_CANDIDATES = 400
-# Large groups put seconds between a component's visits, as long as a shared machine's slow spells last; a kill loses at
-# most the group at hand.
-_GROUP_SIZE = 120
 
 
 def candidate_models(study: Study, data: StudyData) -> tuple[ModelSpec, ...]:
@@ -57,11 +54,11 @@ def study_components(
     return tuple(component for component, _ in zip(turns, range(section.components), strict=False))
 
 
-def measured_kinds(study: Study) -> tuple[str, ...]:
-    """The kinds of the study's devices that this machine has, each once."""
-    from profiles.devices import local_devices
+def measured_kinds(study: Study, executor: Executor | None = None) -> tuple[str, ...]:
+    """The kinds of the study's devices that the executor, by default this machine, can measure, each once."""
+    from profiles.executors.in_process import InProcessExecutor
 
-    here = {device.name for device in local_devices()}
+    here = (executor or InProcessExecutor()).devices()
     return tuple(dict.fromkeys(device.kind for device in study.devices if device.kind in here))
 
 
@@ -72,7 +69,6 @@ def sweep_options(study: Study) -> SweepOptions:
         threads=section.threads,
         visits=section.visits,
         seconds_per_visit=section.milliseconds_per_visit / 1e3,
-        group_size=_GROUP_SIZE,
         seed=study.seed,
     )
 
@@ -91,7 +87,8 @@ def sweep_study(
     """
     components = study_components(candidate_models(study, data), study.sweep, data.zipf)
     store = ProfileStore(workspace.profiles)
-    return {kind: _sweep_kind(study, kind, components, store, progress, executor) for kind in measured_kinds(study)}
+    kinds = measured_kinds(study, executor)
+    return {kind: _sweep_kind(study, kind, components, store, progress, executor) for kind in kinds}
 
 
 def _sweep_kind(
@@ -105,7 +102,8 @@ def _sweep_kind(
     with progress.stage(f"measuring {len(components)} components on {kind}", len(components)) as stage:
 
         def tell(now: SweepProgress) -> None:
-            stage.update(now.done, now.total, f"{now.skipped} skipped" if now.skipped else "")
+            skipped = f", {now.skipped} skipped" if now.skipped else ""
+            stage.update(now.done, now.total, f"{now.visits_left} visits left{skipped}")
 
         return sweep(
             components,

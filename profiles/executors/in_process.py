@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from profiles.component import Component
+from profiles.devices import local_devices
 from profiles.fingerprint import current_fingerprint
 from profiles.measure import measure_group, thread_count
 from profiles.providers.protocol import ComponentProvider
@@ -15,6 +16,10 @@ __all__ = ["InProcessExecutor"]
 
 class InProcessExecutor:
     """Measures one group after another here; torch's thread count is put back afterwards."""
+
+    def devices(self) -> tuple[str, ...]:
+        """The devices of this machine, the processor first; equal GPUs once."""
+        return tuple(dict.fromkeys(device.name for device in local_devices()))
 
     def fingerprint(self, device: str, threads: int) -> Fingerprint:
         """The fingerprint of a measurement made here."""

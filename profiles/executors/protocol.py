@@ -15,6 +15,10 @@ __all__ = ["Executor"]
 class Executor(Protocol):
     """Runs `profiles.measure.measure_group` somewhere; one component at a time per device."""
 
+    def devices(self) -> tuple[str, ...]:
+        """The devices that it can measure, by the names that rows carry."""
+        ...
+
     def fingerprint(self, device: str, threads: int) -> Fingerprint:
         """What rows measured on that device will carry; called once, before `measure`."""
         ...

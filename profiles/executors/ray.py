@@ -36,16 +36,23 @@ class RayExecutor:
         self._workers: dict[tuple[str, int], Any] = {}
         self._has_connected = False
 
+    def devices(self) -> tuple[str, ...]:
+        """A processor of the cluster, and the GPU that an actor with one gets where the cluster has any.
+
+        Of a cluster with several kinds of GPU that is one kind.
+        """
+        self._connect()
+        cluster: Any = ray
+        if not cluster.cluster_resources().get("GPU"):
+            return (LOCAL_CPU,)
+        seen = self._ask("cuda", 1, "devices")
+        # The actor would keep its GPU from the one that measures.
+        self._forget("cuda", 1)
+        return tuple(dict.fromkeys((LOCAL_CPU, *seen)))
+
     def fingerprint(self, device: str, threads: int) -> Fingerprint:
         """The fingerprint that the actor of that device reports."""
-        worker = self._worker(device, threads)
-        try:
-            fingerprint: Fingerprint = ray.get(worker.fingerprint.remote(), timeout=self._start_timeout_s)
-        except (ray.exceptions.RayActorError, ray.exceptions.GetTimeoutError) as error:
-            self._forget(device, threads)
-            raise MeasurementError(
-                f"the measuring worker of {device!r} did not start within {self._start_timeout_s:g} s: {error}"
-            ) from error
+        fingerprint: Fingerprint = self._ask(device, threads, "fingerprint")
         return fingerprint
 
     def measure(
@@ -91,6 +98,16 @@ class RayExecutor:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _ask(self, device: str, threads: int, question: str) -> Any:
+        worker = self._worker(device, threads)
+        try:
+            return ray.get(getattr(worker, question).remote(), timeout=self._start_timeout_s)
+        except (ray.exceptions.RayActorError, ray.exceptions.GetTimeoutError) as error:
+            self._forget(device, threads)
+            raise MeasurementError(
+                f"the measuring worker of {device!r} did not start within {self._start_timeout_s:g} s: {error}"
+            ) from error
 
     def _worker(self, device: str, threads: int) -> Any:
         self._connect()

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import torch
 
 from profiles.component import Component
+from profiles.devices import local_devices
 from profiles.fingerprint import current_fingerprint
 from profiles.measure import measure_group
 from profiles.providers.protocol import ComponentProvider
@@ -21,6 +22,10 @@ class MeasuringWorker:
     def __init__(self, device: str, threads: int) -> None:
         torch.set_num_threads(threads)
         self._device = device
+
+    def devices(self) -> tuple[str, ...]:
+        """The devices that the worker's process sees, the processor first; equal GPUs once."""
+        return tuple(dict.fromkeys(device.name for device in local_devices()))
 
     def fingerprint(self) -> Fingerprint:
         """The fingerprint of the worker's machine, with the thread count that torch really has."""

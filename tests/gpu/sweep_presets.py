@@ -1,8 +1,9 @@
-"""Measure the components of the presets on one device and leave one JSON-lines part to bring home.
+"""Measure the components of the presets on one device and leave a folder of JSON-lines parts to bring home.
 
     python -m tests.gpu.sweep_presets --out DIR [--device cuda:0] [--minutes 4]
 
-Needs torch and numpy only. The part goes into any profile store; a sweep that is cut short keeps what it measured.
+Needs torch and numpy only. The parts go into any profile store; a sweep that is cut short keeps its visits and
+goes on after them.
 """
 
 import argparse
@@ -63,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _stop_at(deadline: float, now: SweepProgress) -> None:
     if time.monotonic() > deadline:
-        sys.stdout.write(f"out of time after {now.done} of {now.total}; what was measured is kept\n")
+        sys.stdout.write(f"out of time after {now.done} of {now.total}; every visit so far is kept\n")
         raise SystemExit(0)
 
 

@@ -31,6 +31,17 @@ def test_a_sweep_names_the_device_by_the_catalogue(tmp_path: Path) -> None:
     assert row.fingerprint.processor == torch.cuda.get_device_name(0)
 
 
+def test_a_cluster_of_this_machine_measures_its_gpu(tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    from profiles.executors import RayExecutor
+
+    store, name = ProfileStore(tmp_path), resolve_device("cuda:0").name
+    with RayExecutor() as executor:
+        assert executor.devices() == ("local-cpu", name)
+        sweep([linear(64)], LinearProvider(), store, device=name, executor=executor, options=QUICK)
+    assert [row.device for row in store.load()] == [name]
+
+
 def test_a_model_on_the_device_is_profiled_there() -> None:
     model = nn.Sequential(nn.Linear(64, 64), nn.ReLU()).cuda()
     state = torch.cuda.get_rng_state()

@@ -18,5 +18,5 @@ def test_a_sweep_out_of_time_keeps_what_it_measured(tmp_path: Path, capsys: pyte
     with pytest.raises(SystemExit) as stopped:
         main(["--out", str(tmp_path), "--device", "cpu", "--minutes", "0", "--most-rows", "100"])
     assert stopped.value.code == 0
-    assert "out of time after 1 of" in capsys.readouterr().out
-    assert len(ProfileStore(tmp_path).load()) == 1
+    assert "out of time after 0 of" in capsys.readouterr().out
+    assert len(ProfileStore(tmp_path).visits()) == 1

@@ -6,6 +6,7 @@ import pytest
 
 from profiles.component import make_component
 from profiles.errors import MeasurementError
+from profiles.executors.in_process import InProcessExecutor
 from profiles.executors.ray import RayExecutor
 from profiles.store import ProfileStore
 from profiles.sweep import sweep
@@ -26,6 +27,10 @@ def test_a_sweep_on_ray_writes_what_one_in_this_process_writes(executor: RayExec
     assert (result.measured, len(result.skipped)) == (2, 1)
     assert there.known() == here.known()
     assert {row.fingerprint.threads for row in there.load()} == {1}
+
+
+def test_a_cluster_of_this_machine_has_its_devices(executor: RayExecutor) -> None:
+    assert executor.devices() == InProcessExecutor().devices()
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 
+from profiles.executors.in_process import InProcessExecutor
 from profiles.executors.worker import MeasuringWorker
 from profiles.records import ComponentProfile
 from profiles.visits import VisitLog, rows_of
@@ -18,6 +19,11 @@ def worker() -> Iterator[MeasuringWorker]:
 
 def test_it_reports_the_thread_count_that_torch_has(worker: MeasuringWorker) -> None:
     assert worker.fingerprint().threads == torch.get_num_threads() == 1
+
+
+def test_it_sees_the_devices_of_its_machine(worker: MeasuringWorker) -> None:
+    assert worker.devices() == InProcessExecutor().devices()
+    assert worker.devices()[0] == "local-cpu"
 
 
 def test_it_streams_the_visits_and_rows_of_a_group(worker: MeasuringWorker) -> None:
