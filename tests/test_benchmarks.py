@@ -133,7 +133,7 @@ def test_a_benchmark_that_fails_is_named_and_writes_nothing(tmp_path: Path, capf
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_every_serving_loop_gives_the_simulator_s_latencies(policy: str) -> None:
-    drawn = draw(six_path_plan(policy, 600, sigma=0.3))
+    drawn = draw(six_path_plan(policy, 600))
     assert serving_loops.largest_difference(drawn, 600) < 1e-9
 
 

@@ -44,8 +44,9 @@ _REFERENCE = (
     "was off by 3.6 to 5.6 % (MAPE), boosted trees by 5.6 to 8.1 %, a roofline alone by 11 to 22 %."
 )
 _UNQUIET = (
-    "That goal cannot be judged from this run: its noise floor is {floor} (median), too high for errors of that size to "
-    "show. Whole models are measured after the components, so that a machine that slows down in between shows as bias."
+    "That goal cannot be judged from this run: its noise floor is {floor} (median), too high for errors of that size "
+    "to show. Whole models are measured after the components, so that a machine that slows down in between "
+    "shows as bias."
 )
 
 
