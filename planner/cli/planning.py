@@ -176,16 +176,23 @@ def _show_validation(report: "ValidationReport") -> None:
         )
         for one in report.components
     ]
-    if report.composed:
-        errors = report.composed.errors
-        rows.append(
-            ("whole models", str(errors.rows), f"{errors.mape:.1%}", f"{errors.p90:.1%}", f"{errors.within_10:.1%}")
-        )
+    whole = (
+        ("whole models", report.composed),
+        ("whole models, as plain sums", report.composed_sum),
+        ("whole models, components measured", report.composed_known),
+    )
+    for name, composed in whole:
+        if composed:
+            errors = composed.errors
+            shares = (f"{value:.1%}" for value in (errors.mape, errors.p90, errors.within_10))
+            rows.append((name, str(errors.rows), *shares))
     print_table("Held-out error of the cost model", ("kind", "points", "MAPE", "p90", "within 10 %"), rows)
     floor = report.noise_floor
     print_lines([f"noise floor: median {floor.median:.1%}, p90 {floor.p90:.1%} ({floor.source})"])
     if report.interval_coverage_90 is not None:
-        print_lines([f"90 % intervals cover {report.interval_coverage_90:.1%}"])
+        print_lines([f"90 % intervals cover {report.interval_coverage_90:.1%} of the components held out"])
+    if report.whole_model_coverage_90 is not None:
+        print_lines([f"90 % intervals cover {report.whole_model_coverage_90:.1%} of the whole models"])
     print_lines(f"note: {note}" for note in report.notes)
 
 

@@ -91,10 +91,13 @@ class CostModel:
         batches: Sequence[int],
         device: str,
         zipf: Mapping[str, float] | float = 0.0,
+        *,
+        resident_bytes: int | None = None,
     ) -> ModelLatency:
         """Latency of one forward pass at each batch, the transfer of its inputs included.
 
-        Each distinct component is predicted once, all batches together.
+        Each distinct component is predicted once, all batches together. `resident_bytes` is what the device holds, the
+        model's own parameters by default.
 
         Raises:
             UnknownNameError: an unknown device, or a component that its model has never seen.
@@ -106,7 +109,8 @@ class CostModel:
         placed = [components_of(spec, batch, zipf=zipf) for batch in batches]
         distinct = {one.component: 0 for parts in placed for one in parts}
         distinct = {component: i for i, component in enumerate(distinct)}
-        alone = model.predict(tuple(distinct), resident_bytes=spec.parameter_bytes)
+        resident = spec.parameter_bytes if resident_bytes is None else resident_bytes
+        alone = model.predict(tuple(distinct), resident_bytes=resident)
         estimates = self.contexts.get(device, IDENTITY).place(alone)
         works = [self.work(component) for component in distinct]
         transfer = model.transfer_ms(np.array([_input_bytes(spec, batch) for batch in batches], dtype=np.float64))

@@ -6,14 +6,16 @@ containers around it cost calls of their own. Both show most where components ar
     in the model = stretch * alone + per_component
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from planner.cost_model.estimates import Estimates, Floats, LatencyProvenance
+from planner.cost_model.intervals import half_width
 
-__all__ = ["IDENTITY", "Context", "fit_context"]
+__all__ = ["IDENTITY", "Context", "WholeSums", "fit_context", "leave_one_model_out"]
 
 _FEWEST_ROWS = 4
 _STRETCH_BOUNDS = (0.5, 10.0)
@@ -21,46 +23,97 @@ _STRETCH_BOUNDS = (0.5, 10.0)
 _RIDGE = 0.1
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class WholeSums:
+    """Measured whole models beside the sums of their components alone, with the sums' bounds; arrays of shape [N].
+
+    `models_N` numbers the models: rows of one model at several batches share a number.
+    """
+
+    measured_ms: Floats
+    alone_ms: Floats
+    low_ms: Floats
+    high_ms: Floats
+    components_N: Floats
+    models_N: NDArray[np.int64]
+
+    def take(self, rows: NDArray[np.bool_]) -> "WholeSums":
+        """Some of the rows."""
+        return WholeSums(
+            measured_ms=self.measured_ms[rows],
+            alone_ms=self.alone_ms[rows],
+            low_ms=self.low_ms[rows],
+            high_ms=self.high_ms[rows],
+            components_N=self.components_N[rows],
+            models_N=self.models_N[rows],
+        )
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Context:
-    """The factor on a component's latency, and what every component adds to it, in ms."""
+    """The factor on a component's latency, and what every component adds to it, in ms.
+
+    `half_width`, in logs, is what the components' own intervals lack to cover nine in ten whole models.
+    """
 
     stretch: float = 1.0
     per_component_ms: float = 0.0
+    half_width: float = 0.0
 
     def place(self, alone: Estimates) -> Estimates:
         """The components' latencies inside a model; what was measured alone is predicted there."""
         if self == IDENTITY:
             return alone
         provenance: list[LatencyProvenance] = ["predicted" if p == "measured" else p for p in alone.provenance]
-        mean, low, high = (
-            self.stretch * value + self.per_component_ms for value in (alone.mean_ms, alone.low_ms, alone.high_ms)
-        )
+        mean, low, high = self._placed((alone.mean_ms, alone.low_ms, alone.high_ms), 1.0)
         return replace(alone, mean_ms=mean, low_ms=low, high_ms=high, provenance=tuple(provenance))
+
+    def place_sums(self, sums: WholeSums) -> tuple[Floats, Floats, Floats]:
+        """[N]: mean and bounds of whole models."""
+        return self._placed((sums.alone_ms, sums.low_ms, sums.high_ms), sums.components_N)
+
+    def _placed(self, values: tuple[Floats, Floats, Floats], count: Floats | float) -> tuple[Floats, Floats, Floats]:
+        mean, low, high = (self.stretch * value + self.per_component_ms * count for value in values)
+        factor = np.exp(self.half_width)
+        return mean, low / factor, high * factor
 
 
 IDENTITY = Context()
 
 
-def fit_context(measured_ms: Floats, alone_ms: Floats, components: Sequence[int]) -> Context:
-    """Least squares on the relative error over whole models.
-
-    Args:
-        measured_ms: [N] latencies of whole models.
-        alone_ms: [N] sums of their components' latencies, each alone.
-        components: [N] how many components each has.
+def fit_context(sums: WholeSums) -> Context:
+    """Least squares on the relative error over whole models, and intervals from models left out one at a time.
 
     With fewer than four models and batches there is nothing to learn: components cost what they cost alone.
     """
+    if len(sums.measured_ms) < _FEWEST_ROWS:
+        return IDENTITY
+    _, low, high = leave_one_model_out(sums, _without_width)
+    # How far a measurement lies outside its interval, 0 inside (conformalised intervals: Romano et al., 2019).
+    outside = np.maximum(np.log(low / sums.measured_ms), np.log(sums.measured_ms / high))
+    return replace(_without_width(sums), half_width=half_width(np.maximum(outside, 0.0)))
+
+
+def leave_one_model_out(sums: WholeSums, fit: Callable[[WholeSums], Context]) -> tuple[Floats, Floats, Floats]:
+    """[N]: mean and bounds of each model in the context that the other models teach, at whatever batch."""
+    bounds = np.empty((3, len(sums.measured_ms)))
+    for model in np.unique(sums.models_N):
+        held = sums.models_N == model
+        bounds[:, held] = fit(sums.take(~held)).place_sums(sums.take(held))
+    mean, low, high = bounds
+    return mean, low, high
+
+
+def _without_width(sums: WholeSums) -> Context:
     from scipy.optimize import lsq_linear
 
-    if len(measured_ms) < _FEWEST_ROWS:
+    if len(sums.measured_ms) < _FEWEST_ROWS:
         return IDENTITY
-    design = np.column_stack((alone_ms, np.array(components, dtype=np.float64))) / measured_ms[:, None]
+    design = np.column_stack((sums.alone_ms, sums.components_N)) / sums.measured_ms[:, None]
     scale = design.max(axis=0)
     rows = np.vstack((design / scale, _RIDGE * np.eye(2)))
     # In scaled terms, a component alone has the stretch 1 and adds nothing.
-    wanted = np.concatenate((np.ones(len(measured_ms)), [_RIDGE * scale[0], 0.0]))
+    wanted = np.concatenate((np.ones(len(design)), [_RIDGE * scale[0], 0.0]))
     least, most = np.array([_STRETCH_BOUNDS[0], 0.0]), np.array([_STRETCH_BOUNDS[1], np.inf])
     stretch, per_component_ms = lsq_linear(rows, wanted, (least * scale, most * scale), method="bvls").x / scale
     return Context(stretch=float(stretch), per_component_ms=float(per_component_ms))

@@ -1,6 +1,6 @@
 """The model of one family of components: roofline, residual, and what held-out rows say of both."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from planner.cost_model.estimates import Floats
 from planner.cost_model.features import CostDrivers, WorkFormula, drivers_of
-from planner.cost_model.intervals import FOLDS, cross_half_widths, fold_numbers, half_width
+from planner.cost_model.intervals import FOLDS, Folds, cross_half_widths, deal_folds, half_width
 from planner.cost_model.residual import Residual, fit_residual
 from planner.cost_model.roofline import PhysicalLimits, Roofline, fit_roofline
 from profiles.component import Component
@@ -77,19 +77,27 @@ class CoreModel:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class FamilyModel:
-    """A fitted family. `half_width` is the 90 % interval's, in logs, inside the measured range."""
+    """A fitted family. `half_width` is the 90 % interval's, in logs, inside the measured range.
+
+    `fold_cores` are the fits without a fold each; a fold whose others are too few has none.
+    """
 
     name: str
     kind: str
     core: CoreModel
     half_width: float
     held_out: HeldOut
+    folds: Folds
+    fold_cores: Mapping[int, CoreModel]
 
-    def predict(self, components: Sequence[Component], work: WorkFormula) -> FamilyEstimate:
-        """Latencies; beyond the measured range the interval widens by a tenth with every doubling."""
-        drivers = drivers_of(components, work, self.core.names)
-        mean = self.core.predict(drivers)
-        outside = self.core.doublings_outside(drivers)
+    def predict(
+        self, components: Sequence[Component], work: WorkFormula, *, core: CoreModel | None = None
+    ) -> FamilyEstimate:
+        """Latencies, by the fit on all rows or another; beyond its range intervals widen by a tenth per doubling."""
+        core = core or self.core
+        drivers = drivers_of(components, work, core.names)
+        mean = core.predict(drivers)
+        outside = core.doublings_outside(drivers)
         extrapolated = outside > _TOLERANCE
         factor = np.exp(self.half_width + _WIDENING_PER_DOUBLING * np.where(extrapolated, outside, 0.0))
         return FamilyEstimate(mean_ms=mean, low_ms=mean / factor, high_ms=mean * factor, extrapolated=extrapolated)
@@ -106,8 +114,12 @@ def fit_family(
 ) -> FamilyModel:
     """Fit on all rows; the interval comes from fits that leave out a fold at a time."""
     drivers = drivers_of(components, work)
-    fold_N = fold_numbers(components, seed=seed)
-    predicted = _held_out_predictions(drivers, label_ms, fold_N, limits, seed=seed)
+    folds = deal_folds(components, seed=seed)
+    fold_N = np.array([folds.of(component) for component in components], dtype=np.int64)
+    fold_cores = _fold_cores(drivers, label_ms, fold_N, limits, seed=seed)
+    predicted = np.full(len(label_ms), np.nan)
+    for fold, core in fold_cores.items():
+        predicted[fold_N == fold] = core.predict(drivers.take(np.flatnonzero(fold_N == fold)))
     held = np.flatnonzero(np.isfinite(predicted))
     errors = np.log(label_ms[held] / predicted[held])
     held_out = HeldOut(
@@ -122,6 +134,8 @@ def fit_family(
         core=fit_core(drivers, label_ms, limits, seed=seed),
         half_width=half_width(errors),
         held_out=held_out,
+        folds=folds,
+        fold_cores=fold_cores,
     )
 
 
@@ -142,15 +156,12 @@ def fit_core(drivers: CostDrivers, label_ms: Floats, limits: PhysicalLimits, *, 
     )
 
 
-def _held_out_predictions(
+def _fold_cores(
     drivers: CostDrivers, label_ms: Floats, fold_N: NDArray[np.int64], limits: PhysicalLimits, *, seed: int
-) -> Floats:
-    predicted = np.full(len(label_ms), np.nan)
+) -> dict[int, CoreModel]:
+    cores = {}
     for fold in range(FOLDS):
-        held = np.flatnonzero(fold_N == fold)
         kept = np.flatnonzero(fold_N != fold)
-        if not len(held) or len(kept) < _FEWEST_TO_LEARN_FROM:
-            continue
-        core = fit_core(drivers.take(kept), label_ms[kept], limits, seed=seed)
-        predicted[held] = core.predict(drivers.take(held))
-    return predicted
+        if _FEWEST_TO_LEARN_FROM <= len(kept) < len(fold_N):
+            cores[fold] = fit_core(drivers.take(kept), label_ms[kept], limits, seed=seed)
+    return cores

@@ -9,16 +9,14 @@ from planner.cost_model.estimates import Estimates, Floats, LatencyProvenance
 from planner.cost_model.family import FEWEST_FOR_RESIDUAL, FamilyModel, fit_family
 from planner.cost_model.features import WorkFormula, family_of
 from planner.cost_model.host_link import host_link_ms
-from planner.cost_model.training_rows import TrainingRows, limits_of, require_possible, training_rows
+from planner.cost_model.scatter import Scatter, scatter_of
+from planner.cost_model.training_rows import WHOLE_MODEL, TrainingRows, limits_of, require_possible, training_rows
 from profiles.component import Component
 from profiles.errors import UnknownNameError
 from profiles.hardware import Hardware
 from profiles.records import ComponentProfile
 
 __all__ = ["FittedDeviceModel", "fit_device_model"]
-
-# Interquartile range over the standard deviation of a normal distribution.
-_IQR_PER_SIGMA = 1.349
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -33,6 +31,7 @@ class FittedDeviceModel:
     rows: TrainingRows
     work: WorkFormula
     hardware: Hardware | None = None
+    scatter: Scatter = field(default_factory=Scatter)
     busy_w: float | None = None
     notes: tuple[str, ...] = ()
     _row_of: Mapping[Component, int] = field(init=False, repr=False)
@@ -47,8 +46,8 @@ class FittedDeviceModel:
 
     @property
     def scatter_sigma(self) -> float:
-        """Lognormal sigma of single calls: the median over components of their interquartile range in sigmas."""
-        return float(np.median(self.rows.relative_iqr)) / _IQR_PER_SIGMA
+        """Lognormal sigma of single queries about their mean."""
+        return self.scatter.sigma
 
     def predict(self, components: Sequence[Component], *, resident_bytes: int | None = None) -> Estimates:
         """Measured where this very component was measured, predicted elsewhere.
@@ -102,12 +101,15 @@ def fit_device_model(
 ) -> FittedDeviceModel:
     """Fit every family among the measured rows of one device; the order of the rows does not matter.
 
+    Rows of whole models teach nothing but how single queries scatter.
+
     Raises:
         InputError: no usable row, rows of several set-ups, impossible latencies.
     """
     from threadpoolctl import threadpool_limits
 
-    rows = training_rows(profiles)
+    profiles = tuple(profiles)
+    rows, scatter = training_rows(profiles), _scatter(profiles)
     limits = limits_of(rows.fingerprint)
     require_possible(rows, work, limits)
     places: dict[str, list[int]] = {}
@@ -122,5 +124,16 @@ def fit_device_model(
     scarce = [f"{name} ({len(at)})" for name, at in sorted(places.items()) if len(at) < FEWEST_FOR_RESIDUAL]
     note = f"fewer than {FEWEST_FOR_RESIDUAL} rows, so a roofline alone: {', '.join(scarce)}"
     label = "latencies are 25th percentiles of warm calls"
-    notes = (label, *rows.notes, *([note] if scarce else []))
-    return FittedDeviceModel(families=families, rows=rows, work=work, hardware=hardware, busy_w=busy_w, notes=notes)
+    notes = (label, *rows.notes, *scatter.notes, *([note] if scarce else []))
+    return FittedDeviceModel(
+        families=families, rows=rows, work=work, hardware=hardware, scatter=scatter, busy_w=busy_w, notes=notes
+    )
+
+
+def _scatter(profiles: Sequence[ComponentProfile]) -> Scatter:
+    measured = [row for row in profiles if row.provenance == "measured"]
+    models, components = (
+        [row.warm for row in measured if row.warm and (row.kind == WHOLE_MODEL) is is_model]
+        for is_model in (True, False)
+    )
+    return scatter_of(models, components)

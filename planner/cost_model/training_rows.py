@@ -24,6 +24,7 @@ __all__ = [
     "TrainingRows",
     "component_of",
     "contention_notes",
+    "is_contended",
     "limits_of",
     "require_possible",
     "training_rows",
@@ -116,9 +117,14 @@ def require_possible(rows: TrainingRows, work: WorkFormula, limits: PhysicalLimi
             )
 
 
+def is_contended(latency: Latency) -> bool:
+    """Whether other work held the processor for a share of the measurement."""
+    return latency.wall_over_cpu is not None and latency.wall_over_cpu > _CONTENTION
+
+
 def contention_notes(what: str, latencies: Sequence[Latency]) -> list[str]:
     """A note on how many of the latencies were measured while other work held the processor, where there are any."""
-    contended = sum(one.wall_over_cpu is not None and one.wall_over_cpu > _CONTENTION for one in latencies)
+    contended = sum(map(is_contended, latencies))
     if not contended:
         return []
     return [f"{contended} of {len(latencies)} {what} were measured while other work held the processor"]

@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from planner.cost_model.accuracy import ErrorSummary, rank_agreement, summarise_errors
-from planner.cost_model.composition import CostModel, ModelLatency
-from planner.cost_model.context import Context, fit_context
-from planner.cost_model.estimates import DeviceModel
+from planner.cost_model.context import fit_context, leave_one_model_out
+from planner.cost_model.estimates import Floats
 from planner.cost_model.family import HeldOut
 from planner.cost_model.features import family_of
 from planner.cost_model.model import FittedDeviceModel
 from planner.cost_model.noise import NoiseFloor, Remeasure, noise_floor
 from planner.cost_model.training_rows import WHOLE_MODEL, contention_notes
+from planner.cost_model.unseen import UnseenDeviceModel
 from planner.cost_model.whole_models import MeasuredModel
+from planner.cost_model.whole_sums import Summed, sum_models
 from profiles.component import Component
-from profiles.hardware import LOCAL_CPU
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["ComposedError", "KindError", "ValidationReport", "context_of", "validate"]
+__all__ = ["ComposedError", "KindError", "ValidationReport", "validate"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,7 +35,7 @@ class KindError:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ComposedError:
-    """Errors of whole models predicted as sums; `kendall_tau` is None where no two models share a batch."""
+    """Errors of whole models; `kendall_tau` is None where no two models share a batch."""
 
     errors: ErrorSummary
     kendall_tau: float | None
@@ -43,17 +43,21 @@ class ComposedError:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class ValidationReport:
-    """All errors are fractions. `composed` is of plain sums; `composed_in_context` of sums corrected by a `Context`
-    learned from the other models. `points` holds one row per held-out component and per whole model:
+    """All errors are fractions. `composed` is of whole models as a new model would be predicted: components held out,
+    in the `Context` that the other models teach; `composed_sum` without a context; `composed_known` with components
+    answered by their measurements where there are any, as for candidates that were swept.
 
-    `kind, component, batch, measured_ms, predicted_ms, low_ms, high_ms, held_out`.
+    `points` holds one row per held-out component and per whole model of `composed`: `kind, component, batch,
+    measured_ms, predicted_ms, low_ms, high_ms, held_out`, the last false where a component could not be held out.
     """
 
     noise_floor: NoiseFloor
     components: tuple[KindError, ...]
     composed: ComposedError | None
-    composed_in_context: ComposedError | None
+    composed_sum: ComposedError | None
+    composed_known: ComposedError | None
     interval_coverage_90: float | None
+    whole_model_coverage_90: float | None
     points: "pl.DataFrame"
     notes: tuple[str, ...]
 
@@ -64,8 +68,10 @@ class ValidationReport:
             "noise_floor": asdict(self.noise_floor),
             "components": [{"kind": one.kind, **asdict(one.errors)} for one in self.components],
             "composed": _composed_object(self.composed),
-            "composed_in_context": _composed_object(self.composed_in_context),
+            "composed_sum": _composed_object(self.composed_sum),
+            "composed_known": _composed_object(self.composed_known),
             "interval_coverage_90": self.interval_coverage_90,
+            "whole_model_coverage_90": self.whole_model_coverage_90,
             "notes": list(self.notes),
         }
 
@@ -80,22 +86,43 @@ def validate(
 ) -> ValidationReport:
     """Held-out error per kind, composed error on measured models, coverage of the intervals, and the noise floor.
 
-    A component is held out with all batches of its shape, five folds in turn. `zipf` is the id skew that the whole
-    models were measured under.
+    A component is held out with all batches of its shape, five folds in turn, within whole models too; a whole model
+    is held out of the context that corrects it. `zipf` is the id skew that the whole models were measured under.
     """
     held_out = [family.held_out for family in model.families.values()]
-    sums = _sums(model, whole_models, zipf)
+    unseen_model = UnseenDeviceModel(model)
+    unseen, known = (sum_models(one, whole_models, zipf) for one in (unseen_model, model))
+    composed, known_ms = (leave_one_model_out(one.sums, fit_context) for one in (unseen, known))
     points = [point for one in held_out for point in _held_out_points(one)]
-    inside = [point["low_ms"] <= point["measured_ms"] <= point["high_ms"] for point in points]
+    model_points = _model_points(whole_models, composed, unseen)
     return ValidationReport(
         noise_floor=noise_floor(model.rows, remeasure, seed=seed),
         components=_by_kind(held_out),
-        composed=_composed(whole_models, [float(one.mean_ms[0]) for one in sums]),
-        composed_in_context=_composed(whole_models, _in_held_out_context(whole_models, sums)),
-        interval_coverage_90=float(np.mean(inside)) if inside else None,
-        points=_frame([*points, *_model_points(whole_models, sums)]),
-        notes=(*model.notes, *contention_notes("whole models", [one.latency for one in whole_models])),
+        composed=_composed(whole_models, composed[0]),
+        composed_sum=_composed(whole_models, unseen.sums.alone_ms),
+        composed_known=_composed(whole_models, known_ms[0]),
+        interval_coverage_90=_coverage(points),
+        whole_model_coverage_90=_coverage(model_points),
+        points=_frame([*points, *model_points]),
+        notes=(
+            *model.notes,
+            *unseen_model.notes,
+            *_seen_notes(unseen),
+            *contention_notes("whole models", [one.latency for one in whole_models]),
+        ),
     )
+
+
+def _coverage(points: Sequence[Mapping[str, Any]]) -> float | None:
+    inside = [point["low_ms"] <= point["measured_ms"] <= point["high_ms"] for point in points]
+    return float(np.mean(inside)) if inside else None
+
+
+def _seen_notes(unseen: Summed) -> tuple[str, ...]:
+    if unseen.predicted_N.all():
+        return ()
+    seen, count = int(np.sum(~unseen.predicted_N)), len(unseen.predicted_N)
+    return (f"{seen} of {count} whole models hold components that could not be held out",)
 
 
 def _by_kind(held_out: Sequence[HeldOut]) -> tuple[KindError, ...]:
@@ -115,46 +142,12 @@ def _by_kind(held_out: Sequence[HeldOut]) -> tuple[KindError, ...]:
     )
 
 
-def context_of(
-    model: DeviceModel, whole_models: Sequence[MeasuredModel], zipf: Mapping[str, float] | float = 0.0
-) -> Context:
-    """The context that measured models teach, for `CostModel.contexts`."""
-    return _fit_context(whole_models, _sums(model, whole_models, zipf))
-
-
-def _sums(
-    model: DeviceModel, whole_models: Sequence[MeasuredModel], zipf: Mapping[str, float] | float
-) -> list[ModelLatency]:
-    """Each measured model as the plain sum of its components at its batch."""
-    cost_model = CostModel(models={LOCAL_CPU: model})
-    return [cost_model.predict_model(one.spec, (one.batch,), LOCAL_CPU, zipf) for one in whole_models]
-
-
-def _fit_context(whole_models: Sequence[MeasuredModel], sums: Sequence[ModelLatency]) -> Context:
-    return fit_context(
-        np.array([one.latency.p25_ms for one in whole_models]),
-        np.array([float(one.mean_ms[0]) for one in sums]),
-        [len(one.components) for one in sums],
-    )
-
-
-def _in_held_out_context(whole_models: Sequence[MeasuredModel], sums: Sequence[ModelLatency]) -> list[float]:
-    """Each model in the context that the other models teach, at whatever batch."""
-    predicted = []
-    for one, alone in zip(whole_models, sums, strict=True):
-        others = [i for i, other in enumerate(whole_models) if other.spec != one.spec]
-        context = _fit_context([whole_models[i] for i in others], [sums[i] for i in others])
-        extra_ms = context.per_component_ms * len(alone.components)
-        predicted.append(context.stretch * float(alone.mean_ms[0]) + extra_ms)
-    return predicted
-
-
-def _composed(whole_models: Sequence[MeasuredModel], predicted_ms: Sequence[float]) -> ComposedError | None:
+def _composed(whole_models: Sequence[MeasuredModel], predicted_ms: Floats) -> ComposedError | None:
     if not whole_models:
         return None
-    measured, predicted = np.array([one.latency.p25_ms for one in whole_models]), np.array(predicted_ms)
-    tau = rank_agreement([one.batch for one in whole_models], measured, predicted)
-    return ComposedError(errors=summarise_errors(measured, predicted), kendall_tau=tau)
+    measured_ms = np.array([one.latency.p25_ms for one in whole_models])
+    tau = rank_agreement([one.batch for one in whole_models], measured_ms, predicted_ms)
+    return ComposedError(errors=summarise_errors(measured_ms, predicted_ms), kendall_tau=tau)
 
 
 def _composed_object(composed: ComposedError | None) -> dict[str, Any]:
@@ -163,17 +156,17 @@ def _composed_object(composed: ComposedError | None) -> dict[str, Any]:
     return {**asdict(composed.errors), "kendall_tau": composed.kendall_tau}
 
 
-def _model_points(whole_models: Sequence[MeasuredModel], sums: Sequence[ModelLatency]) -> list[dict[str, Any]]:
+def _model_points(
+    whole_models: Sequence[MeasuredModel], composed: tuple[Floats, Floats, Floats], unseen: Summed
+) -> list[dict[str, Any]]:
+    columns = (*composed, unseen.predicted_N)
     return [
         _point(
-            WHOLE_MODEL,
-            one.spec.name,
-            one.batch,
-            one.latency.p25_ms,
-            float(alone.mean_ms[0]),
-            (float(alone.low_ms[0]), float(alone.high_ms[0])),
+            WHOLE_MODEL, one.spec.name, one.batch, one.latency.p25_ms, mean_ms, (low_ms, high_ms), is_held_out=held_out
         )
-        for one, alone in zip(whole_models, sums, strict=True)
+        for one, mean_ms, low_ms, high_ms, held_out in zip(
+            whole_models, *(column.tolist() for column in columns), strict=True
+        )
     ]
 
 
@@ -194,7 +187,14 @@ def _label(component: Component) -> str:
 
 
 def _point(
-    kind: str, component: str, batch: int, measured_ms: float, predicted_ms: float, interval_ms: tuple[float, float]
+    kind: str,
+    component: str,
+    batch: int,
+    measured_ms: float,
+    predicted_ms: float,
+    interval_ms: tuple[float, float],
+    *,
+    is_held_out: bool = True,
 ) -> dict[str, Any]:
     return {
         "kind": kind,
@@ -204,7 +204,7 @@ def _point(
         "predicted_ms": predicted_ms,
         "low_ms": interval_ms[0],
         "high_ms": interval_ms[1],
-        "held_out": True,
+        "held_out": is_held_out,
     }
 
 

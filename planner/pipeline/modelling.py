@@ -9,8 +9,9 @@ from planner.cost_model.estimates import DeviceModel
 from planner.cost_model.model import FittedDeviceModel, fit_device_model
 from planner.cost_model.noise import remeasure_with
 from planner.cost_model.training_rows import WHOLE_MODEL
-from planner.cost_model.validation import ValidationReport, context_of, validate
+from planner.cost_model.validation import ValidationReport, validate
 from planner.cost_model.whole_models import MeasuredModel, stored_whole_models
+from planner.cost_model.whole_sums import context_of
 from planner.pipeline.data import StudyData
 from planner.pipeline.measuring import MODEL_BATCHES, validation_models
 from planner.pipeline.sweeping import candidate_models, sweep_options
@@ -26,26 +27,28 @@ from profiles.store import ProfileStore
 from representations.components import work_of
 from representations.provider import RecommendationProvider
 
-__all__ = ["component_rows", "fit_cost_model", "validate_study"]
+__all__ = ["device_rows", "fit_cost_model", "validate_study"]
 
 
-def component_rows(study: Study, workspace: Workspace, kind: str) -> tuple[ComponentProfile, ...]:
-    """Measured rows of one kind of device, all of one set-up: the present one here, else the newest.
+def device_rows(study: Study, workspace: Workspace, kind: str) -> tuple[ComponentProfile, ...]:
+    """Measured rows of one kind of device, whole models among them, all of one set-up: the present one here, else the
+    newest.
 
     Raises:
         InputError: this machine's rows are all of another set-up (library versions, threads); names what to do.
     """
-    rows = [row for row in ProfileStore(workspace.profiles).load() if row.device == kind and row.kind != WHOLE_MODEL]
+    rows = [row for row in ProfileStore(workspace.profiles).load() if row.device == kind]
     measured = [row for row in rows if row.provenance == "measured"]
-    if not measured:
+    components = [row for row in measured if row.kind != WHOLE_MODEL]
+    if not components:
         return ()
-    key = measured[-1].fingerprint.device_key()
+    key = components[-1].fingerprint.device_key()
     if kind == LOCAL_CPU:
         key = current_fingerprint(kind, study.sweep.threads).device_key()
-        if all(row.fingerprint.device_key() != key for row in measured):
+        if all(row.fingerprint.device_key() != key for row in components):
             raise InputError(
-                f"{workspace.profiles}: its {len(measured)} rows of {kind} were measured under another set-up "
-                f"({measured[-1].fingerprint.device_key()}; now {key}): sweep again"
+                f"{workspace.profiles}: its {len(components)} rows of {kind} were measured under another set-up "
+                f"({components[-1].fingerprint.device_key()}; now {key}): sweep again"
             )
     return tuple(row for row in measured if row.fingerprint.device_key() == key)
 
@@ -62,7 +65,7 @@ def fit_cost_model(study: Study, data: StudyData, workspace: Workspace) -> CostM
     contexts: dict[str, Context] = {}
     for kind in dict.fromkeys(device.kind for device in study.devices):
         devices = [device for device in study.devices if device.kind == kind]
-        if rows := component_rows(study, workspace, kind):
+        if rows := device_rows(study, workspace, kind):
             fitted = fit_device_model(rows, work_of, seed=study.seed, hardware=devices[0].hardware)
             whole = _stored_models(study, data, workspace, rows[-1].fingerprint.device_key())
             models |= {device.name: replace(fitted, busy_w=_power(device)) for device in devices}

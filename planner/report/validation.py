@@ -27,6 +27,12 @@ _COLUMNS = (
     Column(key="rows", title="Points", kind="integer"),
 )
 
+_WHOLE_MODELS = (
+    ("composed", "whole models"),
+    ("composed_sum", "whole models, as plain sums"),
+    ("composed_known", "whole models, components measured"),
+)
+
 
 def validation_section(validation: ValidationInputs | None) -> Section:
     """The scatter, and the errors per kind beside the noise floor."""
@@ -61,9 +67,10 @@ def error_rows(summary: Mapping[str, Any], points: Rows = ()) -> Rows:
     if floor := summary.get("noise_floor"):
         rows.append({**floor, "kind": "noise floor", "mape": None})
     rows += [{"rows": counts.get(row["kind"]), **row} for row in summary.get("components", ())]
-    composed = summary.get("composed") or {}
-    if composed.get("mape") is not None:
-        rows.append({"rows": counts.get("model"), **composed, "kind": "whole models"})
+    for key, kind in _WHOLE_MODELS:
+        composed = summary.get(key) or {}
+        if composed.get("mape") is not None:
+            rows.append({"rows": counts.get("model"), **composed, "kind": kind})
     return tuple(rows)
 
 
@@ -72,7 +79,7 @@ def _prose(summary: Mapping[str, Any]) -> tuple[str, ...]:
     composed = summary.get("composed") or {}
     if composed.get("mape") is not None:
         error = format_percent(composed["mape"])
-        text = f"Whole models, composed from their components, are predicted with a mean error of {error}"
+        text = f"Whole models, composed from components held out, are predicted with a mean error of {error}"
         if composed.get("kendall_tau") is not None:
             text += f"; their order is right to a Kendall tau of {composed['kendall_tau']:.2f}"
         parts.append(f"{text}.")
@@ -80,6 +87,8 @@ def _prose(summary: Mapping[str, Any]) -> tuple[str, ...]:
         parts.append(
             f"Of the 90 % intervals, {format_percent(summary['interval_coverage_90'])} held the measured latency."
         )
+    if summary.get("whole_model_coverage_90") is not None:
+        parts.append(f"Of those of whole models, {format_percent(summary['whole_model_coverage_90'])} did.")
     return (_READING, " ".join(parts)) if parts else (_READING,)
 
 

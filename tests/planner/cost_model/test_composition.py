@@ -65,6 +65,12 @@ def test_a_remote_device_pays_the_transfer_of_the_inputs(cost_model: CostModel) 
     assert all(row.kind != HOST_LINK for row in cost_model.predict_model(SPEC, (512,), "cpu").components)
 
 
+def test_what_else_a_device_holds_decides_whether_a_model_streams() -> None:
+    ipu = CostModel(models={"ipu": RooflineDeviceModel(hardware=get_hardware("ipu-gc200"), work=work_of)})
+    alone, beside = (ipu.predict_model(SPEC, (512,), "ipu", resident_bytes=held).mean_ms for held in (None, 10**9))
+    assert beside[0] > alone[0]
+
+
 def test_energy_is_busy_power_times_latency_and_unknown_without_power(cost_model: CostModel) -> None:
     gpu = cost_model.predict_model(SPEC, BATCHES, "gpu")
     assert gpu.energy_j is not None

@@ -1,23 +1,81 @@
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from planner.cost_model.context import IDENTITY, fit_context
+from planner.cost_model.context import IDENTITY, Context, WholeSums, fit_context, leave_one_model_out
+from planner.cost_model.estimates import Estimates, Floats
 
 ALONE = np.array([0.1, 1.0, 10.0, 0.2, 2.0, 20.0])
-COUNTS = [10, 10, 10, 40, 40, 40]
+COUNTS = np.array([10.0, 10.0, 10.0, 40.0, 40.0, 40.0])
+MODELS = np.array([0, 0, 0, 1, 1, 1])
+
+
+def sums_of(
+    measured: Floats, alone: Floats = ALONE, counts: Floats = COUNTS, models: NDArray[np.int64] = MODELS
+) -> WholeSums:
+    return WholeSums(
+        measured_ms=measured,
+        alone_ms=alone,
+        low_ms=alone / 1.01,
+        high_ms=alone * 1.01,
+        components_N=counts,
+        models_N=models,
+    )
+
+
+def noisy_sums(models: int, seed: int) -> WholeSums:
+    """Every model is off by a factor of its own, far more than its components' intervals say."""
+    rng = np.random.default_rng(seed)
+    numbers = np.repeat(np.arange(models), 4)
+    alone = np.tile([0.1, 0.3, 1.0, 3.0], models)
+    off = np.exp(rng.normal(0, 0.1, models))[numbers]
+    return sums_of(1.5 * alone * off, alone, np.full(len(alone), 20.0), numbers)
 
 
 def test_a_known_context_is_recovered() -> None:
-    context = fit_context(1.2 * ALONE + 0.01 * np.array(COUNTS), ALONE, COUNTS)
+    context = fit_context(sums_of(1.2 * ALONE + 0.01 * COUNTS))
     assert context.stretch == pytest.approx(1.2, rel=0.01)
     assert context.per_component_ms == pytest.approx(0.01, rel=0.02)
 
 
 def test_models_that_cost_their_sum_need_none() -> None:
-    context = fit_context(ALONE, ALONE, COUNTS)
+    context = fit_context(sums_of(ALONE))
     assert context.stretch == pytest.approx(1.0)
     assert context.per_component_ms == pytest.approx(0.0, abs=1e-9)
+    assert context.half_width == pytest.approx(0.01)
 
 
 def test_few_models_teach_nothing() -> None:
-    assert fit_context(2 * ALONE[:3], ALONE[:3], COUNTS[:3]) == IDENTITY
+    assert fit_context(sums_of(2 * ALONE).take(np.arange(6) < 3)) == IDENTITY
+
+
+def test_intervals_widen_until_they_cover_nine_in_ten_models_left_out() -> None:
+    covered = []
+    for seed in range(10):
+        sums = noisy_sums(20, seed)
+        _, low, high = leave_one_model_out(sums, fit_context)
+        covered.append(np.mean((low <= sums.measured_ms) & (sums.measured_ms <= high)))
+    assert np.mean(covered) == pytest.approx(0.9, abs=0.05)
+
+
+def test_a_model_left_out_teaches_its_own_prediction_nothing() -> None:
+    sums = noisy_sums(5, 0)
+    first = sums.models_N == 0
+    changed = sums_of(np.where(first, 9.0, 1.0) * sums.measured_ms, sums.alone_ms, sums.components_N, sums.models_N)
+    mean, other = (leave_one_model_out(one, fit_context)[0] for one in (sums, changed))
+    np.testing.assert_array_equal(mean[first], other[first])
+    assert (mean[~first] != other[~first]).all()
+
+
+def test_placed_components_carry_the_width_of_the_whole() -> None:
+    alone = Estimates(
+        mean_ms=np.array([1.0]),
+        low_ms=np.array([0.5]),
+        high_ms=np.array([2.0]),
+        provenance=("measured",),
+        extrapolated=np.array([False]),
+    )
+    placed = Context(stretch=2.0, per_component_ms=0.1, half_width=np.log(2)).place(alone)
+    bounds = (placed.low_ms[0], placed.mean_ms[0], placed.high_ms[0])
+    assert bounds == pytest.approx((0.55, 2.1, 8.2))
+    assert placed.provenance == ("predicted",)

@@ -114,9 +114,13 @@ def test_rows_with_one_constant_column_and_equal_latencies_fit() -> None:
     assert model.predict(linears([(8, 8)], (12,))).mean_ms[0] == pytest.approx(1.0, rel=0.05)
 
 
-def test_the_scatter_is_the_rows_interquartile_range_in_sigmas() -> None:
-    model = fit_device_model([profile_of(c, 1.0, relative_iqr=0.1349) for c in linears([(8, 8)])], work_of)
-    assert model.scatter_sigma == pytest.approx(0.1)
+def test_the_scatter_is_that_of_whole_models_where_there_are_any() -> None:
+    rows = [profile_of(c, 1.0, relative_iqr=0.1) for c in linears([(8, 8)])]
+    whole = profile_of(make_component("model", 1, {"name": "m", "digest": "d"}), 1.0, relative_iqr=0.5)
+    alone, beside = fit_device_model(rows, work_of), fit_device_model([*rows, whole], work_of)
+    assert alone.scatter_sigma == pytest.approx(np.log(1 + 0.1 * 1.05) / 1.349)
+    assert beside.scatter_sigma == pytest.approx(np.log(1 + 0.5 * 1.25) / 1.349)
+    assert beside.rows.components == alone.rows.components
 
 
 def test_a_measured_accelerator_keeps_its_host_link_and_this_machine_has_none() -> None:

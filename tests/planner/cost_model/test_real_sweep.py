@@ -3,8 +3,9 @@ from pathlib import Path
 from planner.cost_model.composition import CostModel
 from planner.cost_model.model import fit_device_model
 from planner.cost_model.noise import remeasure_with
-from planner.cost_model.validation import context_of, validate
+from planner.cost_model.validation import validate
 from planner.cost_model.whole_models import measure_whole_models
+from planner.cost_model.whole_sums import context_of
 from profiles.executors.in_process import InProcessExecutor
 from profiles.store import ProfileStore
 from profiles.sweep import sweep

@@ -37,29 +37,44 @@ def component_ms(component: Component) -> float:
     return 1e-3 + work_of(component).bytes_moved / 1e7
 
 
+def swept(widths: Sequence[int], batches: Sequence[int]) -> set[Component]:
+    return {one.component for width in widths for batch in batches for one in components_of(model_of(width), batch)}
+
+
+def whole_model(width: int, batch: int) -> MeasuredModel:
+    parts = components_of(model_of(width), batch)
+    whole_ms = 1.1 * sum(component_ms(one.component) for one in parts)
+    return MeasuredModel(spec=model_of(width), batch=batch, latency=latency(whole_ms))
+
+
 @pytest.fixture(scope="module")
 def report() -> ValidationReport:
     """Whole models that cost 10 % more than the sum of their components."""
-    specs = [model_of(width) for width in (8, 16, 32)]
-    placed = [(spec, batch, components_of(spec, batch)) for spec in specs for batch in (1, 256)]
-    rows = [profile_of(c, component_ms(c)) for c in {one.component for *_, parts in placed for one in parts}]
-    whole = [
-        MeasuredModel(spec=spec, batch=batch, latency=latency(1.1 * sum(component_ms(o.component) for o in parts)))
-        for spec, batch, parts in placed
-    ]
+    rows = [profile_of(c, component_ms(c)) for c in swept((8, 16, 32), (1, 256))]
+    whole = [whole_model(width, batch) for width in (8, 16, 32) for batch in (1, 256)]
     return validate(fit_device_model(rows, work_of, seed=1), whole, seed=1)
 
 
-def test_the_composed_error_is_what_the_sum_misses(report: ValidationReport) -> None:
+def test_with_measured_components_the_context_is_all_that_is_predicted(report: ValidationReport) -> None:
+    assert report.composed_known
+    assert report.composed_known.errors.mape < 0.02
+    assert report.composed_known.kendall_tau == pytest.approx(1.0)
+
+
+def test_whole_models_are_composed_of_components_held_out(report: ValidationReport) -> None:
     assert report.composed
-    assert report.composed.errors.mape == pytest.approx(1 - 1 / 1.1)
-    assert report.composed.errors.bias < 0
-    assert report.composed.kendall_tau == pytest.approx(1.0)
+    assert report.composed_known
+    assert report.composed.errors.mape > report.composed_known.errors.mape
 
 
-def test_models_that_all_cost_a_tenth_more_teach_their_context(report: ValidationReport) -> None:
-    assert report.composed_in_context
-    assert report.composed_in_context.errors.mape < 0.02
+def test_the_plain_sum_misses_what_only_whole_models_show() -> None:
+    rows = [profile_of(c, component_ms(c)) for c in swept((8, 16, 24, 32, 48, 64), (1, 16, 256))]
+    whole = [whole_model(width, batch) for width in (16, 32, 48) for batch in (1, 256)]
+    report = validate(fit_device_model(rows, work_of), whole)
+    assert report.composed
+    assert report.composed_sum
+    assert report.composed_sum.errors.bias < report.composed.errors.bias
+    assert report.whole_model_coverage_90 == 1.0
 
 
 def test_the_object_has_the_keys_that_scripts_rely_on(report: ValidationReport) -> None:
@@ -67,8 +82,10 @@ def test_the_object_has_the_keys_that_scripts_rely_on(report: ValidationReport) 
     assert {"median", "p90"} <= set(body["noise_floor"])
     assert {one["kind"] for one in body["components"]} == {"elementwise", "embedding", "interaction", "linear"}
     assert all({"mape", "p90", "within_10"} <= set(one) for one in body["components"])
-    assert {"mape", "p90", "within_10", "kendall_tau"} <= set(body["composed"])
+    for name in ("composed", "composed_sum", "composed_known"):
+        assert {"mape", "p90", "within_10", "kendall_tau"} <= set(body[name])
     assert 0 <= body["interval_coverage_90"] <= 1
+    assert 0 <= body["whole_model_coverage_90"] <= 1
 
 
 def test_points_hold_every_held_out_row_and_whole_model(report: ValidationReport) -> None:
@@ -76,8 +93,18 @@ def test_points_hold_every_held_out_row_and_whole_model(report: ValidationReport
     assert points.columns == [
         "kind", "component", "batch", "measured_ms", "predicted_ms", "low_ms", "high_ms", "held_out",
     ]  # fmt: skip
-    assert points.filter(points["kind"] == "model").height == 6
+    whole = points.filter(points["kind"] == "model")
+    assert whole.height == 6
+    assert whole["held_out"].all()
     assert "linear in_features=4 out_features=8" in points["component"].to_list()
+
+
+def test_a_whole_model_is_not_held_out_where_a_component_of_it_is_not() -> None:
+    rows = [profile_of(c, component_ms(c)) for c in swept((8,), (64,))]
+    report = validate(fit_device_model(rows, work_of), [whole_model(8, 64)])
+    whole = report.points.filter(report.points["kind"] == "model")
+    assert whole["held_out"].to_list() == [False]
+    assert "1 of 1 whole models hold components that could not be held out" in report.notes
 
 
 def test_held_out_errors_are_near_the_noise_and_intervals_cover() -> None:

@@ -1,0 +1,17 @@
+from dataclasses import replace
+from pathlib import Path
+
+from planner.pipeline.data import load_study_data
+from planner.pipeline.modelling import device_rows, fit_cost_model
+from planner.pipeline.workspace import Workspace
+from planner.study import DeviceSection, load_study
+
+
+def test_each_device_has_its_own_power_and_whole_models_tell_the_scatter(planned: Path, study_file: Path) -> None:
+    study = load_study(study_file)
+    devices = (DeviceSection(name="a", power_w=90.0), DeviceSection(name="b"), DeviceSection(name="c", power_w=50.0))
+    study, workspace = replace(study, devices=devices), Workspace(planned)
+    assert "model" in {row.kind for row in device_rows(study, workspace, "local-cpu")}
+    models = fit_cost_model(study, load_study_data(study), workspace).models
+    assert [models[name].busy_w for name in "abc"] == [90.0, devices[1].hardware.tdp_w, 50.0]
+    assert any("from whole models" in note for note in models["a"].notes)
