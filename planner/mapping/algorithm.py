@@ -1,9 +1,10 @@
 """Algorithm 1 of MP-Rec over all devices: a pool of trained candidates becomes a plan."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from planner.cost_model.composition import CostModel
+from planner.cost_model.scatter import mean_over_p25
 from planner.mapping.candidate import TrainedCandidate
 from planner.mapping.decision import Decision
 from planner.mapping.device_paths import DevicePaths, Pool, choose_paths
@@ -50,7 +51,7 @@ def map_candidates(
     idle = [device for device in devices if not chosen[device.name].chosen]
     decisions = [decision for device in devices for decision in chosen[device.name].decisions]
     decisions += [_left_empty(device, candidates) for device in idle]
-    notes = [f"{device.name}: {note}" for device in serving for note in cost_model.device(device.name).notes]
+    notes = [f"{device.name}: {note}" for device in serving for note in _device_notes(device, chosen, cost_model)]
     notes += remarks
     notes += [f"{one.device}: {one.reason}" for one in decisions if one.role == "device"]
     plan = Plan(
@@ -73,12 +74,13 @@ def _choose(
     zipf: Mapping[str, float] | float,
 ) -> DevicePaths:
     mean_size = max(1, round(workload.sizes.mean))
+    to_mean = mean_over_p25(cost_model.device(device.name).scatter_sigma)
     known: dict[str, float] = {}
 
     def latency_ms(one: TrainedCandidate) -> float:
         if one.name not in known:
             predicted = cost_model.predict_model(one.model, (mean_size,), device.name, zipf)
-            known[one.name] = float(predicted.mean_ms[0])
+            known[one.name] = to_mean * float(predicted.mean_ms[0])
         return known[one.name]
 
     pool = Pool(
@@ -102,8 +104,11 @@ def _paths(
     paths: list[Path] = []
     notes: list[str] = []
     for device in serving:
+        resident_bytes = _resident_bytes(chosen[device.name])
         for one in chosen[device.name].chosen:
-            table, predicted, remarks = latency_table(cost_model, one.model, device.name, workload.sizes.maximum, zipf)
+            table, predicted, remarks = latency_table(
+                cost_model, one.model, device.name, workload.sizes.maximum, zipf, resident_bytes=resident_bytes
+            )
             notes += remarks
             path = Path(
                 name=f"{one.representation}@{device.name}",
@@ -120,6 +125,25 @@ def _paths(
             )
             paths.append(path)
     return tuple(paths), tuple(notes)
+
+
+def _resident_bytes(paths: DevicePaths) -> int:
+    """What the chosen paths take of the device together: each runs beside the others' parameters."""
+    return sum(one.parameter_bytes for one in paths.chosen)
+
+
+def _device_notes(device: DeviceSection, chosen: Mapping[str, DevicePaths], cost_model: CostModel) -> Iterator[str]:
+    model, paths = cost_model.device(device.name), chosen[device.name]
+    yield from model.notes
+    if model.scatter_sigma > 0:
+        factor = mean_over_p25(model.scatter_sigma)
+        yield f"latencies here are means of single queries: {factor:.3g} times the 25th percentiles, by their scatter"
+    fast_bytes, together = device.hardware.on_chip_bytes, _resident_bytes(paths)
+    if any(one.parameter_bytes <= fast_bytes for one in paths.chosen) and together > fast_bytes:
+        yield (
+            f"the paths' parameters fit the {format_bytes(fast_bytes)} on chip one by one but not together "
+            f"({format_bytes(together)}), so they stream from memory"
+        )
 
 
 def _plan_device(device: DeviceSection, cost_model: CostModel) -> Device:

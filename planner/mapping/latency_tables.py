@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from planner.cost_model.composition import CostModel, ModelLatency
+from planner.cost_model.scatter import mean_over_p25
 from representations.specs import ModelSpec
 from serving_sim.plan import LatencyTable
 
@@ -21,22 +22,30 @@ def query_sizes(largest: int) -> tuple[int, ...]:
 
 
 def latency_table(
-    cost_model: CostModel, model: ModelSpec, device: str, largest: int, zipf: Mapping[str, float] | float
+    cost_model: CostModel,
+    model: ModelSpec,
+    device: str,
+    largest: int,
+    zipf: Mapping[str, float] | float,
+    *,
+    resident_bytes: int | None = None,
 ) -> tuple[LatencyTable, ModelLatency, tuple[str, ...]]:
     """The table, the prediction behind it, and notes.
 
     A larger query never takes less time: where the predictions fall, the value before stays. The scatter of single
-    queries is that of the device's measurements.
+    queries is that of the device's measurements. Where there is one, predictions are 25th percentiles, and the table
+    holds the means of lognormal queries with these. `resident_bytes` is what all paths on the device take.
     """
     sizes = query_sizes(largest)
-    predicted = cost_model.predict_model(model, sizes, device, zipf)
+    predicted = cost_model.predict_model(model, sizes, device, zipf, resident_bytes=resident_bytes)
     mean, low, high = (np.maximum.accumulate(v) for v in (predicted.mean_ms, predicted.low_ms, predicted.high_ms))
     sigma = cost_model.device(device).scatter_sigma
+    to_mean = mean_over_p25(sigma)
     table = LatencyTable(
         sizes=sizes,
-        mean_ms=tuple(mean.tolist()),
-        low_ms=tuple(low.tolist()),
-        high_ms=tuple(high.tolist()),
+        mean_ms=tuple((to_mean * mean).tolist()),
+        low_ms=tuple((to_mean * low).tolist()),
+        high_ms=tuple((to_mean * high).tolist()),
         spread="lognormal" if sigma > 0 else "none",
         sigma=sigma,
     )

@@ -88,3 +88,15 @@ def tiny_base() -> ModelSpec:
         bottom_mlp=(16, 8),
         top_mlp=(16, 1),
     )
+
+
+def large_base() -> ModelSpec:
+    """768 MB of tables at 16 floats a row."""
+    return ModelSpec(
+        name="large",
+        dense_features=4,
+        features=(Feature(name="a", cardinality=12_000_000),),
+        embeddings=(TableSpec(dim=16),),
+        bottom_mlp=(16,),
+        top_mlp=(16, 1),
+    )

@@ -23,6 +23,7 @@ from tests.planner.mapping.pools import (
     device,
     dhes,
     hybrids,
+    large_base,
     selects,
     tables,
     tiny_base,
@@ -132,6 +133,19 @@ def test_latency_covers_every_query_size_with_bounds_and_the_host_link() -> None
     here = CostModel(models={"gpu": RooflineDeviceModel(hardware=unlinked, work=work_of)})
     near = map_candidates((tables(TINY, 8),), (device("gpu", "1 GB"),), here, WORKLOAD)
     assert near.plan.paths[0].latency.mean_ms[0] < table.mean_ms[0]
+
+
+def test_paths_that_share_on_chip_memory_are_priced_together() -> None:
+    pool = (tables(large_base(), 16), hybrids(large_base(), 16))
+    ipu = DeviceSection(name="ipu", kind="ipu-gc200")
+    here = CostModel(models={"ipu": RooflineDeviceModel(hardware=ipu.hardware, work=work_of)})
+    assert all(one.parameter_bytes < ipu.hardware.on_chip_bytes for one in pool)
+    alone = map_candidates(pool[:1], (ipu,), here, WORKLOAD).plan
+    both = map_candidates(pool, (ipu,), here, WORKLOAD).plan
+    assert both.paths[1].candidate == alone.paths[0].candidate
+    assert both.paths[1].latency.mean_ms[-1] > alone.paths[0].latency.mean_ms[-1]
+    assert any("on chip one by one but not together" in note for note in both.notes)
+    assert not any("on chip" in note for note in alone.notes)
 
 
 def test_the_plan_reads_back_with_every_model() -> None:

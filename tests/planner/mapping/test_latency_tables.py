@@ -52,3 +52,10 @@ def test_single_queries_scatter_as_the_devices_measurements_do() -> None:
     cost_model = CostModel(models={"cpu": FallingDevice()}, work=work_of)
     table, _, _ = latency_table(cost_model, tiny_base(), "cpu", 8, 0.0)
     assert (table.spread, table.sigma) == ("lognormal", 0.07)
+
+
+def test_predicted_quartiles_become_means_of_what_the_simulator_draws() -> None:
+    cost_model = CostModel(models={"cpu": FallingDevice()}, work=work_of)
+    table, predicted, _ = latency_table(cost_model, tiny_base(), "cpu", 1, 0.0)
+    draws = np.exp(np.random.default_rng(0).normal(-(0.07**2) / 2, 0.07, 100_000))
+    assert table.mean_ms[0] * np.quantile(draws, 0.25) == pytest.approx(predicted.mean_ms[0], rel=2e-3)
