@@ -4,7 +4,7 @@ All state is in arrays passed in, nothing is kept between calls, and sums contin
 that the chunk size changes no bit of a result. Kinds of rule are chosen by integer id.
 
 Shape suffixes: P paths, D devices, C servers of the widest device, S sizes (0..maximum), K spreads, N queries of a
-chunk, E entries of a rule, R rows of the fluid bound, B histogram bins.
+chunk, E entries of a rule, R rows of the fluid bound, B histogram bins, W places of a device's ring of waiting queries.
 """
 
 from typing import NamedTuple
@@ -18,6 +18,7 @@ __all__ = [
     "BINS_PER_OCTAVE",
     "FIXED",
     "LOWEST_OCTAVE",
+    "MOST_WAITING",
     "SIZE_CLASSES",
     "TIERED",
     "Chunk",
@@ -25,11 +26,15 @@ __all__ = [
     "Queues",
     "Rule",
     "Totals",
+    "Waiting",
     "account_chunk",
     "dual_gradient",
     "dual_sum_chunk",
+    "expected_wait_ms",
     "least_cost",
+    "note_query",
     "serve_chunk",
+    "start_waiting",
 ]
 
 Floats = NDArray[np.float64]
@@ -48,13 +53,19 @@ _FIRST_BIN = (1023 + LOWEST_OCTAVE) * BINS_PER_OCTAVE
 # Size class c holds the sizes in [2^c, 2^(c+1)).
 SIZE_CLASSES = 32
 
+# Queries that a device's queue keeps apart while they wait; those beyond count with the last of them.
+MOST_WAITING = 4096
+
 # Rows of `Totals.counts` and `Totals.sums`.
 COUNTED, VIOLATIONS, SAMPLES, EXTRAPOLATED, ARRIVED = 0, 1, 2, 3, 4
 CORRECT, CORRECT_IN_SLA, WAIT_MS, LATENCY_MS, FIRST_MS, LAST_FINISH_MS = 0, 1, 2, 3, 4, 5
 
 
 class PathArrays(NamedTuple):
-    """Paths and devices as arrays. `spread_P` is a path's row of the chunk's factors; its table holds [first, last]."""
+    """Paths and devices as arrays. `spread_P` is a path's row of the chunk's factors; its table holds [first, last].
+
+    `uncertain_D` is 1 for devices with a path whose service times scatter.
+    """
 
     service_ms_SP: Floats
     device_P: Ints
@@ -63,6 +74,7 @@ class PathArrays(NamedTuple):
     first_size_P: Ints
     last_size_P: Ints
     servers_D: Ints
+    uncertain_D: Ints
 
 
 class Rule(NamedTuple):
@@ -87,6 +99,24 @@ class Queues(NamedTuple):
     next_server_D: Ints
     busy_ms_D: Floats
     clock_ms: Floats
+
+
+class Waiting(NamedTuple):
+    """What a router knows of uncertain devices: mean service of the queries that wait, and of those under way.
+
+    Waiting queries are in a ring per device (first at `first_D`, `count_D` of them) with their mean service, the start
+    that they will turn out to have, which is read only once it has come, and the server. `work_ms_D` is the sum of the
+    means. Of a query under way the start and mean are known, not the service time.
+    """
+
+    first_D: Ints
+    count_D: Ints
+    work_ms_D: Floats
+    start_ms_DW: Floats
+    mean_ms_DW: Floats
+    server_DW: Ints
+    under_way_start_ms_DC: Floats
+    under_way_mean_ms_DC: Floats
 
 
 class Chunk(NamedTuple):
@@ -146,29 +176,96 @@ def _soonest(free_ms_C: Floats, servers: int) -> int:
 
 
 @njit(cache=True)
-def serve_chunk(chunk: Chunk, count: int, gap_ms: float, rule: Rule, paths: PathArrays, queues: Queues) -> None:
+def start_waiting(device: int, now_ms: float, waiting: Waiting) -> None:
+    """Move the queries whose start has come from those that wait to those under way."""
+    first, count, work_ms = waiting.first_D[device], waiting.count_D[device], waiting.work_ms_D[device]
+    while count > 0 and waiting.start_ms_DW[device, first] <= now_ms:
+        server = waiting.server_DW[device, first]
+        waiting.under_way_start_ms_DC[device, server] = waiting.start_ms_DW[device, first]
+        waiting.under_way_mean_ms_DC[device, server] = waiting.mean_ms_DW[device, first]
+        work_ms = work_ms - waiting.mean_ms_DW[device, first] if count > 1 else 0.0
+        first, count = (first + 1) % MOST_WAITING, count - 1
+    waiting.first_D[device], waiting.count_D[device], waiting.work_ms_D[device] = first, count, work_ms
+
+
+@njit(cache=True)
+def expected_wait_ms(device: int, now_ms: float, servers: int, waiting: Waiting) -> float:
+    """Expected wait at a device whose servers are all busy, from mean service times alone.
+
+    With one server, what is left of the query under way (0 once it is overdue) and the means of those waiting. With
+    more, the work is spread evenly, less the (c - 1) / 2c of a service by which the first of c servers is ahead of
+    their average; and no less than what is left of the query that ends first.
+    """
+    least_ms, left_ms, mean_ms = np.inf, 0.0, 0.0
+    for server in range(servers):
+        server_mean_ms = waiting.under_way_mean_ms_DC[device, server]
+        rest_ms = max(0.0, waiting.under_way_start_ms_DC[device, server] + server_mean_ms - now_ms)
+        least_ms = min(least_ms, rest_ms)
+        left_ms += rest_ms
+        mean_ms += server_mean_ms
+    ahead_ms = mean_ms / servers * (servers - 1) / (2 * servers)
+    return float(max(least_ms, (left_ms + waiting.work_ms_D[device]) / servers - ahead_ms))
+
+
+@njit(cache=True)
+def note_query(device: int, server: int, now_ms: float, start_ms: float, mean_ms: float, waiting: Waiting) -> None:
+    """Keep what a router may know of a query that a device has taken."""
+    if start_ms <= now_ms:
+        waiting.under_way_start_ms_DC[device, server] = start_ms
+        waiting.under_way_mean_ms_DC[device, server] = mean_ms
+        return
+    count = waiting.count_D[device]
+    waiting.work_ms_D[device] += mean_ms
+    if count == MOST_WAITING:
+        last = (waiting.first_D[device] + count - 1) % MOST_WAITING
+        waiting.mean_ms_DW[device, last] += mean_ms
+        return
+    place = (waiting.first_D[device] + count) % MOST_WAITING
+    waiting.start_ms_DW[device, place] = start_ms
+    waiting.mean_ms_DW[device, place] = mean_ms
+    waiting.server_DW[device, place] = server
+    waiting.count_D[device] = count + 1
+
+
+@njit(cache=True)
+def serve_chunk(
+    chunk: Chunk, count: int, gap_ms: float, rule: Rule, paths: PathArrays, queues: Queues, waiting: Waiting
+) -> None:
     """Route and serve the first `count` queries of the chunk; fills its arrival, start, service and path.
 
-    First come first served: queries come in order of arrival, and each takes the server that is free first.
+    First come first served: queries come in order of arrival, and each takes the server that is free first. Routing
+    sees which servers are idle and the mean service of all else; where service does not scatter, that is what it takes.
     """
     kind, path_E, tier_E, limit_ms_E, rate_per_ms_E = rule
     service_ms_SP, device_P, spread_P, servers_D = paths.service_ms_SP, paths.device_P, paths.spread_P, paths.servers_D
     free_ms_DC, next_ms_D, next_server_D, busy_ms_D, clock_ms = queues
     gap_N, size_N, factor_KN, arrival_ms_N, start_ms_N, service_ms_N, path_N = chunk
-    device_E = device_P[path_E]
+    device_E, uncertain_D = device_P[path_E], paths.uncertain_D
+    estimates = kind == TIERED and uncertain_D.any()
+    expected_ms_D = next_ms_D.copy() if estimates else next_ms_D
     now_ms = clock_ms[0]
     for query in range(count):
         now_ms += gap_N[query] * gap_ms
         size = size_N[query]
         path = path_E[0]
+        if estimates:
+            for device in range(servers_D.size):
+                expected_ms_D[device] = next_ms_D[device]
+                if not uncertain_D[device]:
+                    continue
+                start_waiting(device, now_ms, waiting)
+                if next_ms_D[device] > now_ms:
+                    expected_ms_D[device] = now_ms + expected_wait_ms(device, now_ms, servers_D[device], waiting)
         if kind == TIERED:
             path = _first_tier(
-                (path_E, device_E, tier_E, limit_ms_E, rate_per_ms_E), size, now_ms, next_ms_D, service_ms_SP[size]
+                (path_E, device_E, tier_E, limit_ms_E, rate_per_ms_E), size, now_ms, expected_ms_D, service_ms_SP[size]
             )
         device = device_P[path]
         service_ms = service_ms_SP[size, path] * factor_KN[spread_P[path], query]
         start_ms = max(now_ms, next_ms_D[device])
         busy_ms_D[device] += service_ms
+        if estimates and uncertain_D[device]:
+            note_query(device, next_server_D[device], now_ms, start_ms, service_ms_SP[size, path], waiting)
         if servers_D[device] == 1:
             next_ms_D[device] = start_ms + service_ms
         else:

@@ -68,8 +68,13 @@ def compile_paths(plan: Plan) -> PathTables:
         first_size_P=_integers([path.latency.sizes[0] for path in plan.paths]),
         last_size_P=_integers([path.latency.sizes[-1] for path in plan.paths]),
         servers_D=_integers([device.servers for device in plan.devices]),
+        uncertain_D=_integers([_is_uncertain(plan, device.name) for device in plan.devices]),
     )
     return PathTables(arrays=arrays, spreads=spreads)
+
+
+def _is_uncertain(plan: Plan, device: str) -> bool:
+    return any(path.device == device and path.latency.spread != "none" for path in plan.paths)
 
 
 def _spread(path: Path) -> Spread:

@@ -7,12 +7,14 @@ import numpy as np
 from profiles.units import MS_PER_S
 from serving_sim.kernels import (
     BINS,
+    MOST_WAITING,
     SIZE_CLASSES,
     Chunk,
     PathArrays,
     Queues,
     Rule,
     Totals,
+    Waiting,
     account_chunk,
     serve_chunk,
 )
@@ -27,6 +29,7 @@ class Run:
     paths: PathArrays
     rule: Rule
     queues: Queues
+    waiting: Waiting
     totals: Totals
     gap_ms: float
     sla_ms: float
@@ -34,7 +37,7 @@ class Run:
 
     def serve(self, chunk: Chunk, count: int) -> None:
         """Serve the next `count` queries, which the chunk holds drawn."""
-        serve_chunk(chunk, count, self.gap_ms, self.rule, self.paths, self.queues)
+        serve_chunk(chunk, count, self.gap_ms, self.rule, self.paths, self.queues, self.waiting)
         account_chunk(chunk, count, self.warmup, self.sla_ms, self.paths, self.totals)
 
 
@@ -43,9 +46,9 @@ def start_run(paths: PathArrays, rule: Rule, *, qps: float, sla_ms: float, warmu
 
     `exact` latencies are kept as they are, beside the histogram.
     """
-    devices = len(paths.servers_D)
+    devices, servers = len(paths.servers_D), int(paths.servers_D.max())
     queues = Queues(
-        free_ms_DC=np.zeros((devices, int(paths.servers_D.max()))),
+        free_ms_DC=np.zeros((devices, servers)),
         next_ms_D=np.zeros(devices),
         next_server_D=np.zeros(devices, dtype=np.int64),
         busy_ms_D=np.zeros(devices),
@@ -58,5 +61,26 @@ def start_run(paths: PathArrays, rule: Rule, *, qps: float, sla_ms: float, warmu
         histogram_B=np.zeros(BINS, dtype=np.int64),
         exact_ms=np.empty(exact),
     )
-    gap_ms = MS_PER_S / qps
-    return Run(paths=paths, rule=rule, queues=queues, totals=totals, gap_ms=gap_ms, sla_ms=sla_ms, warmup=warmup)
+    return Run(
+        paths=paths,
+        rule=rule,
+        queues=queues,
+        waiting=_nothing_waiting(devices, servers),
+        totals=totals,
+        gap_ms=MS_PER_S / qps,
+        sla_ms=sla_ms,
+        warmup=warmup,
+    )
+
+
+def _nothing_waiting(devices: int, servers: int) -> Waiting:
+    return Waiting(
+        first_D=np.zeros(devices, dtype=np.int64),
+        count_D=np.zeros(devices, dtype=np.int64),
+        work_ms_D=np.zeros(devices),
+        start_ms_DW=np.empty((devices, MOST_WAITING)),
+        mean_ms_DW=np.empty((devices, MOST_WAITING)),
+        server_DW=np.empty((devices, MOST_WAITING), dtype=np.int64),
+        under_way_start_ms_DC=np.zeros((devices, servers)),
+        under_way_mean_ms_DC=np.zeros((devices, servers)),
+    )

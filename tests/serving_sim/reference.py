@@ -31,19 +31,29 @@ class Served:
     start_ms: float = np.nan
 
 
+@dataclass(kw_only=True)
+class _Taken:
+    start: float
+    mean: float
+    server: int
+
+
 def serve(plan: Plan, gaps: Sequence[float], sizes: Sequence[int], factors: Sequence[Sequence[float]]) -> list[Served]:
     """Serve drawn queries one by one; `factors` holds, per query, each path's service factor."""
     tables = [service_ms(path.latency, np.arange(1, plan.workload.sizes.maximum + 1)) for path in plan.paths]
     free = [[0.0] * device.servers for device in plan.devices]
-    now, served = 0.0, []
+    now, served, taken_by = 0.0, list[Served](), [list[_Taken]() for _ in plan.devices]
     for gap, size, factor in zip(gaps, sizes, factors, strict=True):
         now += gap * (1e3 / plan.workload.qps)
         means = [float(table[size - 1]) for table in tables]
-        waits = [max(min(free[plan.device_of(path)]) - now, 0.0) for path in plan.paths]
+        waits = [_expected_wait(plan, device, now, free[device], taken_by[device]) for device in range(len(free))]
+        waits = [waits[plan.device_of(path)] for path in plan.paths]
         chosen = _choose(plan, size, waits, means)
         taken = means[chosen] * factor[chosen]
         servers = free[plan.device_of(plan.paths[chosen])]
         place = servers.index(min(servers))
+        start = max(servers[place], now)
+        taken_by[plan.device_of(plan.paths[chosen])].append(_Taken(start=start, mean=means[chosen], server=place))
         servers[place] = max(servers[place], now) + taken
         served.append(Served(path=chosen, arrival_ms=now, service_ms=taken))
     for device in range(len(plan.devices)):
@@ -51,6 +61,20 @@ def serve(plan: Plan, gaps: Sequence[float], sizes: Sequence[int], factors: Sequ
             [query for query in served if plan.device_of(plan.paths[query.path]) == device], plan.devices[device]
         )
     return served
+
+
+def _expected_wait(plan: Plan, device: int, now: float, free: list[float], taken: list[_Taken]) -> float:
+    """What can be known of the wait without the service times of queries that are not done."""
+    name, count = plan.devices[device].name, len(free)
+    if min(free) <= now:
+        return 0.0
+    if not any(path.device == name and path.latency.spread != "none" for path in plan.paths):
+        return min(free) - now
+    under_way = [[query for query in taken if query.server == i and query.start <= now][-1] for i in range(count)]
+    left = [max(query.start + query.mean - now, 0.0) for query in under_way]
+    work = sum(left) + sum(query.mean for query in taken if query.start > now)
+    service = sum(query.mean for query in under_way) / count
+    return max(min(left), work / count - service * (count - 1) / (2 * count))
 
 
 def _run_queue(queries: list[Served], device: Device) -> None:

@@ -2,12 +2,13 @@ from dataclasses import fields
 
 import numpy as np
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from serving_sim import kernels
 from serving_sim.engine import SimulationOptions, trace_run
 from serving_sim.kernels import Chunk
 from serving_sim.paths import compile_paths
-from serving_sim.plan import Plan
+from serving_sim.plan import Device, LatencyTable, Path, Plan, PolicyChoice, Sizes, Workload
 from serving_sim.policies import as_policy, routing_context
 from serving_sim.run import Run, start_run
 from serving_sim.testing import small_plan
@@ -64,7 +65,7 @@ def test_compiled_code_does_what_its_python_says(plan: Plan) -> None:
     (compiled, chunk), (plain, twin) = drawn(plan), drawn(plan)
     count, prices_D, sums = plan.workload.queries, np.full(len(plan.devices), 0.01), np.zeros((2, 1))
     compiled.serve(chunk, count)
-    kernels.serve_chunk.py_func(twin, count, plain.gap_ms, plain.rule, plain.paths, plain.queues)
+    kernels.serve_chunk.py_func(twin, count, plain.gap_ms, plain.rule, plain.paths, plain.queues, plain.waiting)
     kernels.account_chunk.py_func(twin, count, 0, plain.sla_ms, plain.paths, plain.totals)
     kernels.dual_sum_chunk(chunk, count, 0, plain.sla_ms, prices_D, plain.paths, sums[0])
     kernels.dual_sum_chunk.py_func(twin, count, 0, plain.sla_ms, prices_D, plain.paths, sums[1])
@@ -101,3 +102,46 @@ def test_an_idle_device_serves_in_exactly_the_service_time_however_late_the_hour
     run, chunk = drawn(plan)
     run.serve(chunk, 200)
     assert np.array_equal(run.totals.exact_ms, chunk.service_ms_N)
+
+
+def scattered(qps: float, queries: int) -> Plan:
+    """Two servers and one beside it, each with a table whose service is exponential with a mean of 1 ms."""
+    latency = LatencyTable(sizes=(1,), mean_ms=(1.0,), spread="exponential")
+    paths = [Path(name=d, representation="table", device=d, accuracy=0.7, latency=latency) for d in ("a", "b")]
+    sizes = Sizes(distribution="fixed", mean=1, maximum=1)
+    return Plan(
+        name="scattered",
+        devices=(Device(name="a", servers=2), Device(name="b")),
+        paths=tuple(paths),
+        workload=Workload(qps=qps, sla_ms=10, queries=queries, sizes=sizes),
+        policy=PolicyChoice(name="table-switch"),
+    )
+
+
+@given(changed=st.integers(0, 299), factor=st.floats(0, 50))
+@settings(max_examples=40, deadline=None)
+def test_routing_knows_no_service_time_before_the_query_is_done(changed: int, factor: float) -> None:
+    (run, chunk), (other, twin) = drawn(scattered(2700, 300)), drawn(scattered(2700, 300))
+    twin.factor_KN[:, changed] = factor
+    run.serve(chunk, 300)
+    other.serve(twin, 300)
+    done_ms = chunk.start_ms_N[changed] + min(chunk.service_ms_N[changed], twin.service_ms_N[changed])
+    before = chunk.arrival_ms_N <= done_ms
+    assert np.array_equal(chunk.path_N[before], twin.path_N[before])
+
+
+def test_the_expected_wait_is_what_is_left_and_what_waits_by_the_mean() -> None:
+    for note, begin, wait_ms in (
+        (kernels.note_query, kernels.start_waiting, kernels.expected_wait_ms),
+        (kernels.note_query.py_func, kernels.start_waiting.py_func, kernels.expected_wait_ms.py_func),
+    ):
+        waiting = drawn(scattered(1, 1))[0].waiting
+        note(1, 0, 0.0, 0.0, 2.0, waiting)
+        for place in range(kernels.MOST_WAITING + 3):
+            note(1, 0, 0.0, 5.0 + place, 1.0, waiting)
+        assert wait_ms(1, 0.5, 1, waiting) == 1.5 + kernels.MOST_WAITING + 3
+        assert wait_ms(1, 4.0, 1, waiting) == kernels.MOST_WAITING + 3
+        begin(1, 6.0, waiting)
+        assert wait_ms(1, 6.5, 1, waiting) == 0.5 + kernels.MOST_WAITING + 1
+        begin(1, 1e9, waiting)
+        assert (waiting.count_D[1], waiting.work_ms_D[1]) == (0, 0.0)
