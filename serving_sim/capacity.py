@@ -1,16 +1,21 @@
 """Capacity: the highest QPS at which the SLA percentile holds, per policy, with a confidence interval over seeds.
 
-Each seed's queries are drawn once and served again at every rate of a bisection (common random numbers), so that
-policies and rates differ by what they do and not by luck. A greedy policy's violations need not grow steadily with the
-rate; the bisection then finds one rate where holding turns into not holding. A finite run can hold a loose SLA above
-the rate that the devices sustain, so the fluid upper bound is the highest rate tried.
+Each seed's queries are drawn once and served again at every rate (common random numbers), so that policies and rates
+differ by what they do and not by luck. A policy's rule may depend on the rate, so that it holds the SLA at one rate and
+not at a lower one: rates are tried on a geometric grid from the highest down, and the step above the first that holds
+is bisected. The highest is the fluid bound of the drawn queries on the paths that the policy uses.
+
+A finite run can hold a loose SLA while its queues grow all along, so a rate also has to leave no more work behind than
+chance explains: the drain after the last arrival, less one service, is at most 1 % or 2 / sqrt(queries) of the run.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 from typing import Any
+
+import numpy as np
 
 from profiles.errors import InputError
 from profiles.units import MS_PER_S, format_ms
@@ -21,7 +26,7 @@ from serving_sim.histogram import rank
 from serving_sim.kernels import Chunk
 from serving_sim.metrics import holds_sla
 from serving_sim.paths import PathTables, compile_paths
-from serving_sim.plan import Plan
+from serving_sim.plan import HIGHEST_QPS, LOWEST_QPS, Plan
 from serving_sim.policies import Policy, PolicyLike, as_policy, policy_label, routing_context
 from serving_sim.run import Run, start_run
 from serving_sim.sizes import mean_size
@@ -49,9 +54,10 @@ _T_95 = (
     2.131,
     2.120,
 )
-_T_95_MANY = 1.96
-# Where the bisection starts, as a share of the fluid upper bound: few queries meet a queue there.
-_LOWEST = 1e-3
+_NORMAL_95 = 1.959963985
+# The grid of rates: from the highest down to a thousandth of it, where few queries meet a queue.
+_GRID = tuple(2 ** (-step / 2) for step in range(21))
+_GROWTH_SHARE, _GROWTH_SIGMAS = 0.01, 2.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -116,7 +122,21 @@ class _Trial:
         return run
 
     def holds(self, policy: Policy, qps: float) -> bool:
-        return holds_sla(self.serve(policy, qps), self.plan.workload.percentile)
+        run = self.serve(policy, qps)
+        return holds_sla(run, self.plan.workload.percentile) and not self._backlog_grows(run)
+
+    def _backlog_grows(self, run: Run) -> bool:
+        last_arrival_ms, queries = float(run.queues.clock_ms[0]), len(self.chunk.size_N)
+        drain_ms = float(run.totals.sums[kernels.LAST_FINISH_MS]) - last_arrival_ms
+        share = max(_GROWTH_SHARE, _GROWTH_SIGMAS / math.sqrt(queries))
+        return drain_ms - float(self.chunk.service_ms_N.max()) > share * last_arrival_ms
+
+    def highest_qps(self, policy: Policy) -> float:
+        """What the devices serve at most on the paths of the policy's rule."""
+        rule = policy.compile(routing_context(self.plan, self.mean_samples))
+        used = rule.path_E[:1] if rule.kind == kernels.FIXED else np.unique(rule.path_E)
+        rows = collect_rows(self.chunk, 0, len(self.chunk.size_N), self.tables.arrays)
+        return min(upper_bound_qps(rows.on_paths(used)), HIGHEST_QPS)
 
 
 def find_capacity(
@@ -156,39 +176,95 @@ def _draw(plan: Plan, tables: PathTables, queries: int) -> _Trial:
     return _Trial(plan=plan, tables=tables, chunk=chunk, mean_samples=mean_size(plan.workload.sizes))
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Search:
+    """What was found for one seed: the highest rate tried, the capacity (0 where no rate holds), the lowest rate."""
+
+    highest_qps: float
+    max_qps: float
+    lowest_qps: float
+
+
 def _capacity(policy: Policy, trials: Sequence[_Trial], bound: float, precision: float) -> PolicyCapacity:
-    found = tuple(_max_qps(trial, policy, bound, precision) for trial in trials)
+    searches = [_search(trial, policy, precision) for trial in trials]
+    found = tuple(search.max_qps for search in searches)
     mean = fmean(found)
-    t_95 = _T_95[len(found) - 2] if len(found) - 2 < len(_T_95) else _T_95_MANY
-    half = t_95 * stdev(found) / math.sqrt(len(found))
-    runs = [trial.serve(policy, qps or bound * _LOWEST) for trial, qps in zip(trials, found, strict=True)]
+    half = _t_95(len(found) - 1) * stdev(found) / math.sqrt(len(found))
+    most = min(bound, fmean(search.highest_qps for search in searches))
+    runs = [
+        trial.serve(policy, search.max_qps or search.lowest_qps) for trial, search in zip(trials, searches, strict=True)
+    ]
     correct = fmean(_correct_per_s(run) for run in runs)
     return PolicyCapacity(
         policy=policy_label(policy),
         max_qps=mean,
         ci_low=max(mean - half, 0.0),
-        ci_high=mean + half,
+        ci_high=max(mean, min(mean + half, most)),
         accuracy=fmean(float(run.totals.sums[kernels.CORRECT] / run.totals.counts[kernels.SAMPLES]) for run in runs),
         correct_predictions_per_s=correct if mean else 0.0,
         max_qps_by_seed=found,
-        note="" if all(found) else _miss(trials[found.index(0.0)], policy, bound),
+        note="; ".join(_notes(trials, searches, policy)),
     )
 
 
-def _max_qps(trial: _Trial, policy: Policy, bound: float, precision: float) -> float:
-    if not trial.holds(policy, bound * _LOWEST):
-        return 0.0
-    return _bisect(lambda qps: trial.holds(policy, qps), bound * _LOWEST, bound, precision)
+def _t_95(freedom: int) -> float:
+    """Student's t, two-sided 95 %: a table, then the expansion about the normal (Abramowitz and Stegun 26.7.5)."""
+    if freedom <= len(_T_95):
+        return _T_95[freedom - 1]
+    z = _NORMAL_95
+    terms = (z, (z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96, (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384)
+    return sum(term / freedom**power for power, term in enumerate(terms))
+
+
+def _search(trial: _Trial, policy: Policy, precision: float) -> _Search:
+    highest = trial.highest_qps(policy)
+    rates = [max(highest * share, LOWEST_QPS) for share in _GRID]
+    place = next((place for place, qps in enumerate(rates) if trial.holds(policy, qps)), None)
+    max_qps = 0.0 if place is None else rates[place]
+    if place:
+        max_qps = _bisect(lambda qps: trial.holds(policy, qps), rates[place], rates[place - 1], precision)
+    return _Search(highest_qps=highest, max_qps=max_qps, lowest_qps=rates[-1])
 
 
 def _bisect(holds: Callable[[float], bool], low: float, high: float, precision: float) -> float:
-    """The rate, to relative `precision`, up to which the SLA holds; it holds at `low`."""
-    if holds(high):
-        return high
+    """The rate, to relative `precision`, up to which the SLA holds; it holds at `low` and not at `high`."""
     while high > low * (1 + precision):
         middle = math.sqrt(low * high)
         low, high = (middle, high) if holds(middle) else (low, middle)
     return low
+
+
+def _notes(trials: Sequence[_Trial], searches: Sequence[_Search], policy: Policy) -> Iterator[str]:
+    load = trials[0].plan.workload
+    missed = next((place for place, search in enumerate(searches) if not search.max_qps), None)
+    if missed is not None:
+        yield _miss(trials[missed], policy, searches[missed].lowest_qps)
+    elif gap := _lower_gap(trials[0], policy, searches[0]):
+        yield gap
+    if capped := sum(search.max_qps == search.highest_qps for search in searches):
+        yield f"for {capped} of {len(searches)} seeds limited by what its devices sustain, not by the SLA"
+    replayed = [
+        name
+        for name, kind in (("arrivals", load.arrivals.process), ("sizes", load.sizes.distribution))
+        if kind == "trace"
+    ]
+    if replayed:
+        yield (
+            f"{' and '.join(replayed)} replay one trace, which seeds only start at another place: the interval is no "
+            "confidence interval for other traffic"
+        )
+
+
+def _lower_gap(trial: _Trial, policy: Policy, search: _Search) -> str:
+    """Where the rates that hold end below, if they do; to the width of the grid."""
+    lowest = search.max_qps
+    for qps in (max(search.highest_qps * share, LOWEST_QPS) for share in _GRID):
+        if qps >= search.max_qps:
+            continue
+        if not trial.holds(policy, qps):
+            return f"the SLA holds between {lowest:.4g} and {search.max_qps:.4g} queries/s, not below: not at {qps:.4g}"
+        lowest = qps
+    return ""
 
 
 def _correct_per_s(run: Run) -> float:
@@ -196,9 +272,9 @@ def _correct_per_s(run: Run) -> float:
     return float(run.totals.sums[kernels.CORRECT] / span_ms) * MS_PER_S
 
 
-def _miss(trial: _Trial, policy: Policy, bound: float) -> str:
+def _miss(trial: _Trial, policy: Policy, lowest_qps: float) -> str:
     """By how much an idle system misses the SLA."""
-    counts = trial.serve(policy, bound * _LOWEST).totals.counts
+    counts = trial.serve(policy, lowest_qps).totals.counts
     share = int(counts[kernels.VIOLATIONS]) / int(counts[kernels.COUNTED])
     load, arrays = trial.plan.workload, trial.tables.arrays
     fastest_ms = sorted(arrays.service_ms_SP.min(axis=1)[trial.chunk.size_N].tolist())

@@ -10,7 +10,7 @@ never wrong.
   service alone exceeds the SLA earns nothing. Sizes and service factors are the realised ones.
 - queries per ms <= sum of price x servers / mean over queries of min over paths of (price x service).
 
-Shape suffixes: R rows (distinct queries), P paths, D devices.
+Shape suffixes: R rows (distinct queries), P paths, D devices, U used paths.
 """
 
 from dataclasses import dataclass
@@ -40,6 +40,26 @@ class FluidRows:
         """The rows with paths that cannot hold the SLA closed (infinite service time)."""
         closed_RP = np.where(self.service_ms_RP <= sla_ms, self.service_ms_RP, np.inf)
         return FluidRows(weight_R=self.weight_R, worth_RP=self.worth_RP, service_ms_RP=closed_RP, paths=self.paths)
+
+    def on_paths(self, used_U: NDArray[np.int64]) -> "FluidRows":
+        """The rows with those paths and their devices alone."""
+        devices, device_U = np.unique(self.paths.device_P[used_U], return_inverse=True)
+        paths = self.paths._replace(
+            service_ms_SP=self.paths.service_ms_SP[:, used_U],
+            device_P=device_U.astype(np.int64),
+            spread_P=self.paths.spread_P[used_U],
+            accuracy_P=self.paths.accuracy_P[used_U],
+            first_size_P=self.paths.first_size_P[used_U],
+            last_size_P=self.paths.last_size_P[used_U],
+            servers_D=self.paths.servers_D[devices],
+            uncertain_D=self.paths.uncertain_D[devices],
+        )
+        return FluidRows(
+            weight_R=self.weight_R,
+            worth_RP=np.ascontiguousarray(self.worth_RP[:, used_U]),
+            service_ms_RP=np.ascontiguousarray(self.service_ms_RP[:, used_U]),
+            paths=paths,
+        )
 
 
 def collect_rows(chunk: Chunk, first: int, count: int, paths: PathArrays) -> FluidRows:
