@@ -4,7 +4,7 @@ import fcntl
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -86,12 +86,22 @@ class ProfileStore:
         path = self.directory / PARQUET_NAME
         make_folder(self.directory)
         with self._locked(fcntl.LOCK_EX):
-            parts, visit_parts, rows = self._parts(_ROWS), self._parts(_VISITS), self.load()
+            parts, rows = self._parts(_ROWS), self.load()
             write_profiles(path, rows)
             for part in parts:
                 part.unlink()
-            self._drop_visits({row.content_hash: row.fingerprint.timestamp for row in rows}, visit_parts)
+            self._drop_visits(rows)
         return path
+
+    def drop_visits(self) -> None:
+        """Remove the visits that went into a row, as compacting does.
+
+        Raises:
+            StorageError: the others cannot be written anew; all stay.
+        """
+        make_folder(self.directory)
+        with self._locked(fcntl.LOCK_EX):
+            self._drop_visits(self.load())
 
     def frame(self) -> "pl.DataFrame":
         """All rows as a Polars frame with the flat columns of `ComponentProfile.to_flat`."""
@@ -99,7 +109,8 @@ class ProfileStore:
 
         return profile_frame(self.load())
 
-    def _drop_visits(self, row_times: Mapping[str, str], parts: list[Path]) -> None:
+    def _drop_visits(self, rows: Sequence[ComponentProfile]) -> None:
+        parts, row_times = self._parts(_VISITS), {row.content_hash: row.fingerprint.timestamp for row in rows}
         # A later visit than the row is one of a newer row to come.
         kept = [visit.to_row() for visit in self.visits() if visit.timestamp > row_times.get(visit.content_hash, "")]
         # Written before the old ones go: a kill in between leaves equal visits, which are read once.

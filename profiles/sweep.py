@@ -112,7 +112,8 @@ class _Tally:
     ) -> None:
         self._start = time.perf_counter()
         self._store, self._progress = store, progress
-        self.log = VisitLog((visit for visit in store.visits() if visit.content_hash in missing), self._write_visit)
+        stored = store.visits() if missing else ()
+        self.log = VisitLog((visit for visit in stored if visit.content_hash in missing), self._write_visit)
         self._left = {name: options.visits_left(self.log.of([name]).get(name, ())) for name in missing}
         self._made = 0
         self.finished: set[str] = set()

@@ -50,14 +50,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     deadline = time.monotonic() + 60 * parsed.minutes
     device = resolve_device(parsed.device).name
     components = preset_components(parsed.most_rows)
+    store = ProfileStore(parsed.out)
     result = sweep(
         components,
         RecommendationProvider(),
-        ProfileStore(parsed.out),
+        store,
         device=parsed.device,
         options=SweepOptions(seconds_per_visit=0.01, group_size=64),
         progress=lambda now: _stop_at(deadline, now),
     )
+    store.drop_visits()
     sys.stdout.write(f"{device}: {result.measured} measured, {result.reused} reused, {len(result.skipped)} skipped\n")
     return 0
 

@@ -1,4 +1,5 @@
 import multiprocessing
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -133,12 +134,14 @@ def test_visits_come_back_oldest_first_beside_the_rows(tmp_path: Path) -> None:
     assert store.known() == {"c"}
 
 
-def test_compacting_drops_the_visits_that_went_into_a_row(tmp_path: Path) -> None:
+@pytest.mark.parametrize("drop", [ProfileStore.compact, ProfileStore.drop_visits])
+def test_visits_that_went_into_a_row_are_dropped(tmp_path: Path, drop: Callable[[ProfileStore], object]) -> None:
     store = ProfileStore(tmp_path)
     for one in (visit(1, "a"), visit(3, "a"), visit(1, "b")):
         store.append_visit(one)
     store.append(at(2, "a"))
-    store.compact()
+    drop(store)
+    assert store.known() == {"a"}
     assert store.visits() == [visit(1, "b"), visit(3, "a")]
     store.append_visit(visit(4, "b"))
     assert len(store.visits()) == 3
