@@ -66,7 +66,8 @@ def profile_model(
 ) -> ModelProfile:
     """Profile the forward pass of `model(*args, **kwargs)` in the mode and on the device in which the model is.
 
-    Every module gets a row. One that raises carries the reason, while its children are measured and its figures summed
+    Every module gets a row, one that several parents share a row in each, with the calls made there; its parameters
+    count in the first. One that raises carries the reason, while its children are measured and its figures summed
     from theirs. The model, the inputs and the random generators are left as they were found.
     """
     options, start = options or ProfileOptions(), time.perf_counter()
