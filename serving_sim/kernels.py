@@ -7,7 +7,7 @@ Shape suffixes: P paths, D devices, C servers of the widest device, S sizes (0..
 chunk, E entries of a rule, R rows of the fluid bound, B histogram bins, W places of a device's ring of waiting queries.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numba import njit
@@ -119,6 +119,10 @@ class Waiting(NamedTuple):
     under_way_mean_ms_DC: Floats
 
 
+# `Waiting` as bare arrays.
+WaitingArrays: TypeAlias = tuple[Ints, Ints, Floats, Floats, Floats, Ints, Floats, Floats]
+
+
 class Chunk(NamedTuple):
     """Queries of one chunk: what was drawn (unit-rate gaps, sizes, factors), and what became of them."""
 
@@ -176,55 +180,64 @@ def _soonest(free_ms_C: Floats, servers: int) -> int:
 
 
 @njit(cache=True)
-def start_waiting(device: int, now_ms: float, waiting: Waiting) -> None:
+def start_waiting(device: int, now_ms: float, waiting: WaitingArrays) -> None:
     """Move the queries whose start has come from those that wait to those under way."""
-    first, count, work_ms = waiting.first_D[device], waiting.count_D[device], waiting.work_ms_D[device]
-    while count > 0 and waiting.start_ms_DW[device, first] <= now_ms:
-        server = waiting.server_DW[device, first]
-        waiting.under_way_start_ms_DC[device, server] = waiting.start_ms_DW[device, first]
-        waiting.under_way_mean_ms_DC[device, server] = waiting.mean_ms_DW[device, first]
-        work_ms = work_ms - waiting.mean_ms_DW[device, first] if count > 1 else 0.0
+    first_D, count_D, work_ms_D, start_ms_DW, mean_ms_DW, server_DW, under_way_start_ms_DC, under_way_mean_ms_DC = (
+        waiting
+    )
+    first, count, work_ms = first_D[device], count_D[device], work_ms_D[device]
+    while count > 0 and start_ms_DW[device, first] <= now_ms:
+        server = server_DW[device, first]
+        under_way_start_ms_DC[device, server] = start_ms_DW[device, first]
+        under_way_mean_ms_DC[device, server] = mean_ms_DW[device, first]
+        work_ms = work_ms - mean_ms_DW[device, first] if count > 1 else 0.0
         first, count = (first + 1) % MOST_WAITING, count - 1
-    waiting.first_D[device], waiting.count_D[device], waiting.work_ms_D[device] = first, count, work_ms
+    first_D[device], count_D[device], work_ms_D[device] = first, count, work_ms
 
 
 @njit(cache=True)
-def expected_wait_ms(device: int, now_ms: float, servers: int, waiting: Waiting) -> float:
+def expected_wait_ms(device: int, now_ms: float, servers: int, waiting: WaitingArrays) -> float:
     """Expected wait at a device whose servers are all busy, from mean service times alone.
 
     With one server, what is left of the query under way (0 once it is overdue) and the means of those waiting. With
     more, the work is spread evenly, less the (c - 1) / 2c of a service by which the first of c servers is ahead of
     their average; and no less than what is left of the query that ends first.
     """
+    _, _, work_ms_D, _, _, _, under_way_start_ms_DC, under_way_mean_ms_DC = waiting
     least_ms, left_ms, mean_ms = np.inf, 0.0, 0.0
     for server in range(servers):
-        server_mean_ms = waiting.under_way_mean_ms_DC[device, server]
-        rest_ms = max(0.0, waiting.under_way_start_ms_DC[device, server] + server_mean_ms - now_ms)
+        server_mean_ms = under_way_mean_ms_DC[device, server]
+        rest_ms = max(0.0, under_way_start_ms_DC[device, server] + server_mean_ms - now_ms)
         least_ms = min(least_ms, rest_ms)
         left_ms += rest_ms
         mean_ms += server_mean_ms
     ahead_ms = mean_ms / servers * (servers - 1) / (2 * servers)
-    return float(max(least_ms, (left_ms + waiting.work_ms_D[device]) / servers - ahead_ms))
+    return float(max(least_ms, (left_ms + work_ms_D[device]) / servers - ahead_ms))
 
 
 @njit(cache=True)
-def note_query(device: int, server: int, now_ms: float, start_ms: float, mean_ms: float, waiting: Waiting) -> None:
+def note_query(
+    device: int, server: int, now_ms: float, start_ms: float, mean_ms: float, waiting: WaitingArrays
+) -> None:
     """Keep what a router may know of a query that a device has taken."""
+    first_D, count_D, work_ms_D, start_ms_DW, mean_ms_DW, server_DW, under_way_start_ms_DC, under_way_mean_ms_DC = (
+        waiting
+    )
     if start_ms <= now_ms:
-        waiting.under_way_start_ms_DC[device, server] = start_ms
-        waiting.under_way_mean_ms_DC[device, server] = mean_ms
+        under_way_start_ms_DC[device, server] = start_ms
+        under_way_mean_ms_DC[device, server] = mean_ms
         return
-    count = waiting.count_D[device]
-    waiting.work_ms_D[device] += mean_ms
+    count = count_D[device]
+    work_ms_D[device] += mean_ms
     if count == MOST_WAITING:
-        last = (waiting.first_D[device] + count - 1) % MOST_WAITING
-        waiting.mean_ms_DW[device, last] += mean_ms
+        last = (first_D[device] + count - 1) % MOST_WAITING
+        mean_ms_DW[device, last] += mean_ms
         return
-    place = (waiting.first_D[device] + count) % MOST_WAITING
-    waiting.start_ms_DW[device, place] = start_ms
-    waiting.mean_ms_DW[device, place] = mean_ms
-    waiting.server_DW[device, place] = server
-    waiting.count_D[device] = count + 1
+    place = (first_D[device] + count) % MOST_WAITING
+    start_ms_DW[device, place] = start_ms
+    mean_ms_DW[device, place] = mean_ms
+    server_DW[device, place] = server
+    count_D[device] = count + 1
 
 
 @njit(cache=True)
@@ -239,6 +252,9 @@ def serve_chunk(
     kind, path_E, tier_E, limit_ms_E, rate_per_ms_E = rule
     service_ms_SP, device_P, spread_P, servers_D = paths.service_ms_SP, paths.device_P, paths.spread_P, paths.servers_D
     free_ms_DC, next_ms_D, next_server_D, busy_ms_D, clock_ms = queues
+    first_D, count_D, work_ms_D, start_ms_DW, mean_ms_DW, server_DW, under_way_start_ms_DC, under_way_mean_ms_DC = (
+        waiting
+    )
     gap_N, size_N, factor_KN, arrival_ms_N, start_ms_N, service_ms_N, path_N = chunk
     device_E, uncertain_D = device_P[path_E], paths.uncertain_D
     estimates = kind == TIERED and uncertain_D.any()
@@ -253,9 +269,37 @@ def serve_chunk(
                 expected_ms_D[device] = next_ms_D[device]
                 if not uncertain_D[device]:
                     continue
-                start_waiting(device, now_ms, waiting)
+                if count_D[device] > 0:
+                    start_waiting(
+                        device,
+                        now_ms,
+                        (
+                            first_D,
+                            count_D,
+                            work_ms_D,
+                            start_ms_DW,
+                            mean_ms_DW,
+                            server_DW,
+                            under_way_start_ms_DC,
+                            under_way_mean_ms_DC,
+                        ),
+                    )
                 if next_ms_D[device] > now_ms:
-                    expected_ms_D[device] = now_ms + expected_wait_ms(device, now_ms, servers_D[device], waiting)
+                    expected_ms_D[device] = now_ms + expected_wait_ms(
+                        device,
+                        now_ms,
+                        servers_D[device],
+                        (
+                            first_D,
+                            count_D,
+                            work_ms_D,
+                            start_ms_DW,
+                            mean_ms_DW,
+                            server_DW,
+                            under_way_start_ms_DC,
+                            under_way_mean_ms_DC,
+                        ),
+                    )
         if kind == TIERED:
             path = _first_tier(
                 (path_E, device_E, tier_E, limit_ms_E, rate_per_ms_E), size, now_ms, expected_ms_D, service_ms_SP[size]
@@ -265,7 +309,23 @@ def serve_chunk(
         start_ms = max(now_ms, next_ms_D[device])
         busy_ms_D[device] += service_ms
         if estimates and uncertain_D[device]:
-            note_query(device, next_server_D[device], now_ms, start_ms, service_ms_SP[size, path], waiting)
+            note_query(
+                device,
+                next_server_D[device],
+                now_ms,
+                start_ms,
+                service_ms_SP[size, path],
+                (
+                    first_D,
+                    count_D,
+                    work_ms_D,
+                    start_ms_DW,
+                    mean_ms_DW,
+                    server_DW,
+                    under_way_start_ms_DC,
+                    under_way_mean_ms_DC,
+                ),
+            )
         if servers_D[device] == 1:
             next_ms_D[device] = start_ms + service_ms
         else:
