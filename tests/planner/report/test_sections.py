@@ -92,6 +92,19 @@ def test_whole_models_that_were_not_measured_have_no_row() -> None:
     assert [row["kind"] for row in rows] == ["linear"]
 
 
+def test_plain_sums_and_measured_components_stand_below_the_whole_models() -> None:
+    composed = {"mape": 0.1, "kendall_tau": None}
+    summary = {"composed": composed, "composed_sum": composed, "composed_known": composed}
+    kinds = [row["kind"] for row in error_rows(summary)]
+    assert kinds == ["whole models", "whole models, as plain sums", "whole models, components measured"]
+
+
+def test_the_coverage_of_whole_models_is_told() -> None:
+    summary = {**sample_validation().summary, "whole_model_coverage_90": 0.875}
+    prose = " ".join(validation_section(replace(sample_validation(), summary=summary)).prose)
+    assert "Of those of whole models, 87.5 % did." in prose
+
+
 def test_a_validation_without_points_has_no_scatter() -> None:
     section = validation_section(replace(sample_validation(), points=(), summary={}))
     assert not section.charts
