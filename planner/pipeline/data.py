@@ -1,5 +1,6 @@
 """The study's data, split and measured for skew."""
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -31,15 +32,22 @@ class StudyData:
 
 
 def load_study_data(study: Study) -> StudyData:
-    """Read, check and split the study's data.
+    """Read, check and split the study's data; warns of rows that were left out.
 
     Raises:
         InputError: the data is missing or bad, or does not have the features that the study names.
     """
     section = study.data
     dataset = load_dataset(
-        section.source, section.path, features=study.model.feature_names, rows=section.rows, seed=study.seed
+        section.source,
+        section.path,
+        features=study.model.feature_names,
+        rows=section.rows,
+        seed=study.seed,
+        max_bad_share=section.max_bad_share,
     )
+    if dataset.bad_rows:
+        warnings.warn("; ".join(dataset.notes), stacklevel=2)
     _check_choices(study.model, dataset.features)
     splits = split_dataset(dataset, section.split, study.seed)
     fixed = study.workload.zipf()

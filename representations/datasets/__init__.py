@@ -22,7 +22,7 @@ __all__ = [
     "zipf_exponents",
 ]
 
-DatasetLoader = Callable[[Path | None, Sequence[str] | None, int | None, int], Dataset]
+DatasetLoader = Callable[[Path | None, Sequence[str] | None, int | None, int, float], Dataset]
 dataset_loaders: Registry[DatasetLoader] = Registry("data source")
 dataset_loaders.register("criteo-kaggle", load_criteo_kaggle)
 dataset_loaders.register("criteo-terabyte", load_criteo_terabyte)
@@ -37,15 +37,17 @@ def load_dataset(
     features: Sequence[str] | None = None,
     rows: int | None = None,
     seed: int = 0,
+    max_bad_share: float = 0.0,
 ) -> Dataset:
     """The data set of a registered source.
 
     `features` keeps only these categorical features, in this order; `rows` limits how many rows are read, earliest
-    first; `seed` matters to generated data.
+    first; `seed` matters to generated data. At most `max_bad_share` of a
+    click log's rows may be bad, and are left out.
 
     Raises:
         UnknownNameError: a source that is not registered, or a feature that the data lacks.
         InputError: no path where one is needed, or bad values; names file, column, row and value.
         CorruptFileError: a truncated file, or one of another format.
     """
-    return dataset_loaders.get(source)(path, features, rows, seed)
+    return dataset_loaders.get(source)(path, features, rows, seed, max_bad_share)

@@ -27,30 +27,42 @@ class CriteoOptions:
 
     minimum_count: int = 1
     maximum_cardinality: int | None = None
-    maximum_bad_share: float = 0.01
+    maximum_bad_share: float = 0.0
     chunk_rows: int = 100_000
 
     def __post_init__(self) -> None:
         if self.minimum_count < 1 or self.chunk_rows < 1:
             raise InputError("criteo: minimum_count and chunk_rows must be >= 1")
+        if not 0 <= self.maximum_bad_share <= 1:
+            raise InputError(f"criteo: maximum_bad_share must be in [0, 1], but got {self.maximum_bad_share}")
         if self.maximum_cardinality is not None and self.maximum_cardinality < 2:
             raise InputError(f"criteo: maximum_cardinality must be >= 2, but got {self.maximum_cardinality}")
 
 
 def load_criteo_kaggle(
-    path: Path | None = None, features: Sequence[str] | None = None, rows: int | None = None, seed: int = 0
+    path: Path | None = None,
+    features: Sequence[str] | None = None,
+    rows: int | None = None,
+    seed: int = 0,
+    max_bad_share: float = 0.0,
 ) -> Dataset:
     """Ids by vocabulary, as the published 26 cardinalities of the Kaggle set."""
     del seed
-    return load_criteo("criteo-kaggle", path, CriteoOptions(), features=features, rows=rows)
+    return load_criteo(
+        "criteo-kaggle", path, CriteoOptions(maximum_bad_share=max_bad_share), features=features, rows=rows
+    )
 
 
 def load_criteo_terabyte(
-    path: Path | None = None, features: Sequence[str] | None = None, rows: int | None = None, seed: int = 0
+    path: Path | None = None,
+    features: Sequence[str] | None = None,
+    rows: int | None = None,
+    seed: int = 0,
+    max_bad_share: float = 0.0,
 ) -> Dataset:
     """Ids by modulo up to 10 million per feature, as in the 12.59 GB model."""
     del seed
-    options = CriteoOptions(maximum_cardinality=10_000_000)
+    options = CriteoOptions(maximum_cardinality=10_000_000, maximum_bad_share=max_bad_share)
     return load_criteo("criteo-terabyte", path, options, features=features, rows=rows)
 
 
@@ -65,7 +77,7 @@ def load_criteo(
     """The rows of a Criteo file; only the wanted features are kept in memory.
 
     Raises:
-        InputError: no path, no rows, or more bad rows than `maximum_bad_share` (naming the first).
+        InputError: no path, no rows, or more bad rows than `maximum_bad_share` (naming the first bad cell).
     """
     if path is None:
         raise InputError(f"data.path: {name} needs the path of the file, as the set may not be redistributed")
@@ -84,7 +96,7 @@ def load_criteo(
         features=tuple(Feature(name=n, cardinality=c) for n, (_, c) in zip(names, encoded, strict=True)),
         dense_names=DENSE_NAMES,
         bad_rows=bad_rows,
-        notes=(f"{bad_rows} bad rows left out; first: {first_bad}",) if bad_rows else (),
+        notes=(f"{bad_rows} bad row{'s' if bad_rows > 1 else ''} left out; first: {first_bad}",) if bad_rows else (),
     )
 
 
@@ -105,7 +117,9 @@ def _check_bad_rows(path: Path, chunks: list[CriteoChunk], maximum_share: float)
         raise CorruptFileError(f"{path}: holds no rows")
     first = next((chunk.first_bad for chunk in chunks if chunk.bad_rows), "")
     if bad > maximum_share * (good + bad):
-        raise CorruptFileError(f"{bad} of {good + bad} rows are bad, above the limit of {maximum_share:.0%}; {first}")
+        raise CorruptFileError(f"{first} ({bad} of {good + bad} rows are bad; data.max_bad_share = {maximum_share:g})")
+    if not good:
+        raise CorruptFileError(f"{first} (none of the {bad} rows can be used)")
     return bad, first
 
 

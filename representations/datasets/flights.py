@@ -26,10 +26,14 @@ _LABEL, _DENSE = "label", "distance"
 
 
 def load_flights(
-    path: Path | None = None, features: Sequence[str] | None = None, rows: int | None = None, seed: int = 0
+    path: Path | None = None,
+    features: Sequence[str] | None = None,
+    rows: int | None = None,
+    seed: int = 0,
+    max_bad_share: float = 0.0,
 ) -> Dataset:
     """The bundled rows, or those of another Parquet file with the same columns; dense is log(1 + distance)."""
-    del seed
+    del seed, max_bad_share
     check_row_limit(rows)
     names = selected("flights", features, FLIGHTS_FEATURES)
     if path is not None:

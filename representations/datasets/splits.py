@@ -48,7 +48,7 @@ def split_dataset(dataset: Dataset, kind: SplitKind = "temporal", seed: int = 0,
     """The last sixth of the rows as test and the twelfth before it as validation: in time order, or shuffled by seed.
 
     Raises:
-        InputError: an unknown kind, or too few rows for three parts.
+        InputError: an unknown kind, too few rows for three parts, or a part whose labels are all the same.
     """
     train, validation, test = _row_parts(dataset, kind, seed)
     mean, deviation = _moments(dataset.dense_NF[train])
@@ -60,6 +60,8 @@ def split_dataset(dataset: Dataset, kind: SplitKind = "temporal", seed: int = 0,
         scaled = ((part.dense_NF - mean) / deviation).astype(np.float32)
         return replace(part, dense_NF=scaled, ids_NS=np.stack(columns, axis=1))
 
+    for part, rows in (("training", train), ("validation", validation), ("test", test)):
+        _check_classes(dataset, part, rows)
     return Splits(
         train=prepared(train),
         validation=prepared(validation),
@@ -79,6 +81,15 @@ def _row_parts(dataset: Dataset, kind: str, seed: int) -> tuple[NDArray[np.int64
         raise UnknownNameError("split", kind, get_args(SplitKind))
     order = np.arange(rows) if kind == "temporal" else np.random.default_rng(seed).permutation(rows)
     return tuple(np.split(order, [rows - test - validation, rows - test]))
+
+
+def _check_classes(dataset: Dataset, part: str, rows: NDArray[np.int64]) -> None:
+    labels = dataset.labels_N[rows]
+    if (labels == labels[0]).all():
+        raise InputError(
+            f"{dataset.name}: label: must be 0 in some and 1 in other {part} rows, "
+            f"but is {labels[0]:g} in all {len(labels)} of them"
+        )
 
 
 def _moments(dense_NF: NDArray[np.float32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -77,9 +77,14 @@ def make_synthetic(spec: SyntheticSpec, rows: int, seed: int = 0) -> SyntheticDa
 
 
 def load_synthetic(
-    path: Path | None = None, features: Sequence[str] | None = None, rows: int | None = None, seed: int = 0
+    path: Path | None = None,
+    features: Sequence[str] | None = None,
+    rows: int | None = None,
+    seed: int = 0,
+    max_bad_share: float = 0.0,
 ) -> Dataset:
     """The default synthetic data (100,000 rows unless limited), seen through the wanted features only."""
+    del max_bad_share
     if path is not None:
         raise InputError(f"synthetic: is generated and reads no file, but got path {str(path)!r}")
     check_row_limit(rows)

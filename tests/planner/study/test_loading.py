@@ -83,6 +83,7 @@ def bad_values() -> Iterator[tuple[str, object, str]]:
     yield "model.features", [], "features: must name at least one column"
     yield "model.features", ["a", {"name": "a"}], "each column once"
     yield "data.rows", 0, "rows: must be >= 1"
+    yield "data.max_bad_share", 1, "data.max_bad_share: must be in [0, 1)"
     yield "data.split", "monthly", "data.split"
     yield "search.trials", 0, "trials: must be >= 1"
     yield "search.objectives", ["aucc"], "did you mean 'auc'?"

@@ -1,4 +1,5 @@
 import gzip
+import re
 from pathlib import Path
 
 import numpy as np
@@ -71,21 +72,26 @@ def test_memory_is_bounded_by_the_chunk(tmp_path: Path) -> None:
         ("0\t1\t2", "row 2: must have 40 columns, but has 3"),
         (row(label="2"), "row 2, label: must be 0 or 1, but got '2'"),
         (row(label=""), "row 2, label: must be 0 or 1, but got ''"),
+        (row(dense="nan"), "row 2, I1: must be an integer, but got 'nan'"),
         (row(dense="1.5"), "row 2, I1: must be an integer, but got '1.5'"),
         (row(value="zz"), "row 2, C1: must be a hexadecimal number, but got 'zz'"),
     ],
 )
 def test_bad_rows_are_counted_and_the_first_described(tmp_path: Path, bad: str, message: str) -> None:
     path = written(tmp_path / "t", row(), bad, *[row()] * 200)
-    data = load_dataset("criteo-kaggle", path)
+    with pytest.raises(CorruptFileError, match=re.escape(f"{path}: {message} (1 of 202 rows are bad")):
+        load_dataset("criteo-kaggle", path)
+    data = load_dataset("criteo-kaggle", path, max_bad_share=0.01)
     assert (len(data), data.bad_rows) == (201, 1)
     assert f"{path}: {message}" in data.notes[0]
 
 
 def test_too_many_bad_rows_are_an_error(tmp_path: Path) -> None:
     path = written(tmp_path / "t", row(), "0\t1", row(value="x"))
-    with pytest.raises(CorruptFileError, match=r"2 of 3 rows are bad, above the limit of 1%; .*row 2: must have 40"):
-        load_dataset("criteo-kaggle", path)
+    with pytest.raises(CorruptFileError, match=r"row 2: must have 40.*2 of 3 rows are bad; data\.max_bad_share = 0\.5"):
+        load_dataset("criteo-kaggle", path, max_bad_share=0.5)
+    with pytest.raises(CorruptFileError, match="none of the 1 rows can be used"):
+        load_criteo("kaggle", written(tmp_path / "u", "0\t1"), CriteoOptions(maximum_bad_share=1))
 
 
 def test_damaged_files_are_named(tmp_path: Path) -> None:
@@ -113,5 +119,7 @@ def test_absent_files_and_paths_are_named(tmp_path: Path) -> None:
 def test_bad_options_say_why() -> None:
     with pytest.raises(InputError, match="maximum_cardinality must be >= 2, but got 1"):
         CriteoOptions(maximum_cardinality=1)
+    with pytest.raises(InputError, match="maximum_bad_share must be in"):
+        CriteoOptions(maximum_bad_share=2)
     with pytest.raises(InputError, match="must be >= 1"):
         CriteoOptions(minimum_count=0)

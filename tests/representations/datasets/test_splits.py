@@ -87,3 +87,12 @@ def test_bad_splits_say_why() -> None:
         split_dataset(numbered(120), "by-user")  # type: ignore[arg-type]  # what a user may type
     with pytest.raises(InputError, match="needs at least 12 rows to be split, but has 5"):
         split_dataset(numbered(5))
+
+
+@pytest.mark.parametrize(("rows", "part"), [(slice(90), "training"), (slice(90, 100), "validation"), (100, "test")])
+def test_labels_of_one_class_are_refused_naming_the_part(rows: slice | int, part: str) -> None:
+    data = numbered(120)
+    labels = data.labels_N.copy()
+    labels[rows if isinstance(rows, slice) else slice(rows, None)] = 0
+    with pytest.raises(InputError, match=f"label: must be 0 in some and 1 in other {part} rows, but is 0 in all"):
+        split_dataset(replace(data, labels_N=labels))
