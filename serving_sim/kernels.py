@@ -179,7 +179,7 @@ def _soonest(free_ms_C: Floats, servers: int) -> int:
     return soonest
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def start_waiting(device: int, now_ms: float, waiting: WaitingArrays) -> None:
     """Move the queries whose start has come from those that wait to those under way."""
     first_D, count_D, work_ms_D, start_ms_DW, mean_ms_DW, server_DW, under_way_start_ms_DC, under_way_mean_ms_DC = (
@@ -195,7 +195,7 @@ def start_waiting(device: int, now_ms: float, waiting: WaitingArrays) -> None:
     first_D[device], count_D[device], work_ms_D[device] = first, count, work_ms
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def expected_wait_ms(device: int, now_ms: float, servers: int, waiting: WaitingArrays) -> float:
     """Expected wait at a device whose servers are all busy, from mean service times alone.
 
@@ -215,7 +215,7 @@ def expected_wait_ms(device: int, now_ms: float, servers: int, waiting: WaitingA
     return float(max(least_ms, (left_ms + work_ms_D[device]) / servers - ahead_ms))
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def note_query(
     device: int, server: int, now_ms: float, start_ms: float, mean_ms: float, waiting: WaitingArrays
 ) -> None:
