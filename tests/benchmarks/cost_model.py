@@ -33,8 +33,8 @@ _MEANING = """\
 - **MAPE**, **p90**, **within 10 %**: mean and 90th percentile of the relative error, share of rows within 10 %.
 - **roofline**, **boosting**: simpler models on the same rows and folds: the physical part of the cost model alone, and
   boosted trees on the logs of shape and work alone.
-- **whole models, sum**: each predicted as the plain sum of its components; **in context**: corrected by what the other
-  whole models teach. Kendall's tau is of the order of models at equal batch.
+- **whole models, sum**: each predicted as the plain sum of its components, held out; **in context**: corrected by what
+  the other whole models teach. Kendall's tau is of the order of models at equal batch.
 - **predictions per second**: whole models at one batch each, per second of CPU time.
 - Not measured yet: `extrapolation`, `skewed_ids_mape`, `points_for_10_percent`."""
 
