@@ -96,7 +96,7 @@ def load_criteo(
         features=tuple(Feature(name=n, cardinality=c) for n, (_, c) in zip(names, encoded, strict=True)),
         dense_names=DENSE_NAMES,
         bad_rows=bad_rows,
-        notes=(f"{bad_rows} bad row{'s' if bad_rows > 1 else ''} left out; first: {first_bad}",) if bad_rows else (),
+        notes=(f"bad rows left out: {bad_rows}; the first: {first_bad}",) if bad_rows else (),
     )
 
 

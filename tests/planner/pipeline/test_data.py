@@ -90,5 +90,5 @@ def test_not_a_number_in_the_data_is_named_with_its_row(study: Study, tmp_path: 
     with pytest.raises(CorruptFileError, match=r"train\.tsv: row 3, I1: must be an integer, but got 'nan'"):
         load_study_data(replace(study, data=section, model=ModelSection()))
     allowed = replace(study, data=replace(section, max_bad_share=0.02, split="random"), model=ModelSection())
-    with pytest.warns(UserWarning, match=r"1 bad row left out; first: .*train\.tsv: row 3, I1"):
+    with pytest.warns(UserWarning, match=r"bad rows left out: 1; the first: .*train\.tsv: row 3, I1"):
         assert load_study_data(allowed).notes
