@@ -51,8 +51,8 @@ class Column:
 class Table:
     """Rows under columns; columns that no row fills are left out.
 
-    `highlight` names a key whose truth lifts a row out, `hidden` one whose truth leaves it to the frame, which holds
-    every row; `most` rows are shown.
+    `highlight` names a key whose truth lifts a row out. `most` rows are shown, those of `shown` where it is given; the
+    frame holds `rows`, every one. `note` stands below.
     """
 
     name: str
@@ -60,14 +60,21 @@ class Table:
     columns: tuple[Column, ...]
     rows: Rows
     highlight: str = ""
-    hidden: str = ""
+    shown: Rows | None = None
     most: int = 40
+    note: str = ""
     half: bool = False
 
     @property
     def shown_rows(self) -> Rows:
         """The rows on the page."""
-        return tuple(row for row in self.rows if not (self.hidden and row.get(self.hidden)))[: self.most]
+        return (self.rows if self.shown is None else self.shown)[: self.most]
+
+    @property
+    def left_out(self) -> int:
+        """How many of the frame's rows are not on the page as they are."""
+        shown = {id(row) for row in self.shown_rows}
+        return sum(id(row) not in shown for row in self.rows)
 
     @property
     def filled_columns(self) -> tuple[Column, ...]:

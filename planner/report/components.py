@@ -1,14 +1,17 @@
 """The chosen model's components: where its time goes."""
 
+from collections.abc import Mapping
+
 from planner.report.blocks import Chart, Column, Rows, Section, Table
 from planner.report.provenance import grade
+from planner.report.siblings import collapsed_rows, levels_that_fit
 from profiles.charts import icicle_chart, icicle_frame
 from profiles.records import ComponentProfile
 
 __all__ = ["component_rows", "components_section"]
 
-# Below this share of the model's latency, a component deep in the tree is left to the frame.
-_LEAST_SHARE = 0.01
+_MOST_ROWS = 80
+_NO_NAMES: Mapping[str, str] = {}
 _TITLE = "Where the chosen model's time goes"
 _COLUMNS = (
     Column(key="label", title="Component"),
@@ -26,8 +29,11 @@ _COLUMNS = (
 )
 
 
-def components_section(profile: tuple[ComponentProfile, ...] | None) -> Section:
-    """The icicle, and the table of components in the order in which they run."""
+def components_section(profile: tuple[ComponentProfile, ...] | None, names: Mapping[str, str] = _NO_NAMES) -> Section:
+    """The icicle, and the table of components in the order in which they run.
+
+    `names` are labels by path, for modules that are numbered.
+    """
     if not profile:
         return Section(
             anchor="components",
@@ -35,28 +41,37 @@ def components_section(profile: tuple[ComponentProfile, ...] | None) -> Section:
             short="Components",
             missing="The chosen model was not profiled in this run.",
         )
-    rows = component_rows(profile)
+    rows = component_rows(profile, names)
+    shown = levels_that_fit(collapsed_rows(rows), _MOST_ROWS)
     table = Table(
-        name="components", caption="Components, as they nest", columns=_COLUMNS, rows=rows, hidden="minor", most=60
+        name="components",
+        caption="Components, as they nest",
+        columns=_COLUMNS,
+        rows=rows,
+        shown=shown,
+        most=len(shown),
+        note="Of embeddings that are alike the slowest is shown with its parts, the rest as one row (Σ)"
+        if any(row["component"] is None for row in shown)
+        else "",
     )
     return Section(
         anchor="components",
         title=_TITLE,
         short="Components",
         prose=(_prose(profile),),
-        charts=(_icicle(profile),),
+        charts=(_icicle(profile, names),),
         tables=(table,),
     )
 
 
-def component_rows(profile: tuple[ComponentProfile, ...]) -> Rows:
-    """One row per component; `share` is of the root's in-situ latency."""
+def component_rows(profile: tuple[ComponentProfile, ...], names: Mapping[str, str] = _NO_NAMES) -> Rows:
+    """One row per component; `share` is of the root's in-situ latency, `names` are labels by path."""
     whole = next((_in_situ(row) for row in profile if row.path == "" or row.depth == 0), None)
-    return tuple(_row(row, whole) for row in profile)
+    return tuple(_row(row, whole, names.get(row.path)) for row in profile)
 
 
-def _icicle(profile: tuple[ComponentProfile, ...]) -> Chart:
-    frame = icicle_frame(profile)
+def _icicle(profile: tuple[ComponentProfile, ...], names: Mapping[str, str]) -> Chart:
+    frame = icicle_frame(profile, names=names)
     return Chart(
         name="icicle",
         title="Latency by component",
@@ -67,17 +82,17 @@ def _icicle(profile: tuple[ComponentProfile, ...]) -> Chart:
     )
 
 
-def _row(row: ComponentProfile, whole: float | None) -> dict[str, object]:
+def _row(row: ComponentProfile, whole: float | None, name: str | None) -> dict[str, object]:
     in_situ = _in_situ(row)
     share = in_situ / whole if in_situ is not None and whole else None
     return {
         "component": row.path,
-        "label": ("Σ " if row.provenance == "aggregated" else "") + (row.path.rpartition(".")[2] or "whole model"),
+        "label": ("Σ " if row.provenance == "aggregated" else "")
+        + (name or row.path.rpartition(".")[2] or "whole model"),
         "class_name": row.class_name,
         "depth": row.depth,
         "in_situ_ms": in_situ,
         "share": share,
-        "minor": row.depth > 1 and (share is None or share < _LEAST_SHARE),
         "warm_ms": row.warm.median_ms if row.warm else None,
         "spread": row.in_situ.iqr_ms / row.in_situ.median_ms if row.in_situ and row.in_situ.median_ms else None,
         "flops": row.flops,

@@ -4,6 +4,7 @@ from planner.report.answer import Answer, compose_answer
 from planner.report.blocks import Section
 from planner.report.components import components_section
 from planner.report.facts import serving_facts
+from planner.report.features import embedding_names
 from planner.report.inputs import ReportInputs
 from planner.report.mapping import mapping_section
 from planner.report.origin import origin_section
@@ -24,7 +25,7 @@ def answer_of(inputs: ReportInputs) -> Answer:
 def sections_of(inputs: ReportInputs) -> tuple[Section, ...]:
     """Every section; one without inputs says so."""
     return (
-        components_section(inputs.profile),
+        components_section(inputs.profile, embedding_names(inputs.plan, inputs.search)),
         validation_section(inputs.validation),
         search_section(inputs.search),
         mapping_section(inputs.plan, inputs.mapping),

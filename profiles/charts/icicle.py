@@ -1,6 +1,6 @@
 """The icicle of a profile: every module a rectangle, as wide as its share of the model's latency."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import altair as alt
@@ -29,10 +29,11 @@ _LABEL_LIMIT_PX, _LABEL_PAD_PX, _PX_PER_LETTER = 160, 4, 6.5
 _LEFT, _RIGHT = "(isDefined(zoom.x0) ? zoom.x0[0] : 0)", "(isDefined(zoom.x1) ? zoom.x1[0] : 1)"
 
 
-def icicle_frame(rows: Sequence[ComponentProfile]) -> pl.DataFrame:
+def icicle_frame(rows: Sequence[ComponentProfile], *, names: Mapping[str, str] | None = None) -> pl.DataFrame:
     """The component figures of every row, its rectangle (`x0`, `x1`, `depth`, `depth_end`), and texts for tooltips.
 
-    `rows` are in tree order, the model first, as `ModelProfile.rows` are.
+    `rows` are in tree order, the model first, as `ModelProfile.rows` are. `names` are labels by path, for modules that
+    are only numbered.
     """
     figures = [component_figures(row) for row in rows]
     values = [max(figure["latency_ms"] or 0.0, 0.0) for figure in figures]
@@ -42,7 +43,7 @@ def icicle_frame(rows: Sequence[ComponentProfile]) -> pl.DataFrame:
         "x1": [place.x1 for place in places],
         "depth_end": [place.depth + 1 for place in places],
         "label": [
-            ("Σ " if row.provenance == "aggregated" else "") + figure["name"]
+            ("Σ " if row.provenance == "aggregated" else "") + (names or {}).get(row.path, figure["name"])
             for row, figure in zip(rows, figures, strict=True)
         ],
         "share": [place.x1 - place.x0 for place in places],

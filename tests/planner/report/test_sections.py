@@ -59,14 +59,17 @@ def test_columns_that_no_row_fills_are_left_out() -> None:
     assert [column.key for column in table.filled_columns] == ["a"]
 
 
-def test_hidden_rows_are_left_to_the_frame() -> None:
-    table = Table(name="t", caption="", columns=(), rows=({"x": True}, {"x": False}, {}), hidden="x", most=1)
-    assert table.shown_rows == ({"x": False},)
+def test_rows_that_are_not_shown_are_left_to_the_frame() -> None:
+    rows = ({"x": 1}, {"x": 2}, {"x": 3})
+    assert Table(name="t", caption="", columns=(), rows=rows, most=1).left_out == 2
+    table = Table(name="t", caption="", columns=(), rows=rows, shown=(rows[2], {"x": "1 and 2"}))
+    assert (table.shown_rows[0], table.left_out) == ({"x": 3}, 2)
 
 
-def test_small_parts_deep_in_the_model_are_minor() -> None:
-    rows = component_rows((*sample_profile(), profile_row("top_mlp.1", "Linear", 2, 0.001)))
-    assert [row["component"] for row in rows if row["minor"]] == ["top_mlp.1"]
+def test_numbered_embeddings_are_called_by_their_feature() -> None:
+    names = {"embeddings.0": "carrier"}
+    rows = component_rows((profile_row("", "Model", 0, 1.0), profile_row("embeddings.0", "Bag", 2, 0.5)), names)
+    assert [row["label"] for row in rows] == ["whole model", "carrier"]
 
 
 def test_shares_of_components_are_of_the_whole_model() -> None:

@@ -46,6 +46,11 @@ def test_aggregated_modules_are_marked() -> None:
     assert edge["condition"]["test"] == "datum.provenance === 'aggregated'"
 
 
+def test_numbered_modules_can_be_given_names() -> None:
+    labels = icicle_frame(ROWS, names={"list.0": "carrier", "list": "embeddings"})["label"].to_list()
+    assert labels[3:5] == ["Σ embeddings", "carrier"]
+
+
 def test_a_click_zooms_and_a_double_click_goes_back() -> None:
     spec = chart()
     (zoom,) = spec["params"]
