@@ -70,7 +70,7 @@ def plan(study: StudyFile, out: Out = None, ray: Ray = None, trials: Trials = No
         "best_policy": result.serving.best,
         "simulation": result.serving.results[result.serving.best].to_object(),
         "search": result.search.to_object(),
-        "validation": result.validation.to_object(),
+        "validation": result.validation.to_object() if result.validation else None,
         "capacity": result.serving.capacity.to_object(),
     }
     if json:

@@ -16,7 +16,9 @@ __all__ = ["capacity", "register", "simulate"]
 
 Policies = Annotated[
     list[str] | None,
-    typer.Option("--policy", metavar="NAME", help="Policy to judge. Repeatable.", show_default="mp-rec, table-switch"),
+    typer.Option(
+        "--policy", metavar="NAME", help="Policy to judge. Repeatable.", show_default="the plan's, mp-rec, table-switch"
+    ),
 ]
 
 
@@ -68,7 +70,8 @@ def capacity(
     from serving_sim.policies import named_policies
 
     loaded = load_plan(plan, edits or ())
-    routers = named_policies(policy or DEFAULT_POLICIES, loaded.policy, edited_options(edits or ()))
+    names = dict.fromkeys(policy or (loaded.policy.name, *DEFAULT_POLICIES))
+    routers = named_policies(tuple(names), loaded.policy, edited_options(edits or ()))
     resolved = resolve_plan(loaded, qps=qps, sla_ms=sla_ms, seed=seed)
     result = find_capacity(resolved, routers, queries=queries, seeds=seeds)
     if json:

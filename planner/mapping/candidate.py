@@ -1,26 +1,49 @@
 """What the mapping chooses from: trained models with their quality."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from profiles.errors import InputError
 from representations.specs import DheSpec, HybridSpec, ModelSpec
 
-__all__ = ["TrainedCandidate"]
+__all__ = ["MEASURES", "Measure", "TrainedCandidate"]
+
+Measure = Literal["accuracy", "auc", "log_loss"]
+MEASURES: tuple[Measure, ...] = ("accuracy", "auc", "log_loss")
+_NAMES: Mapping[str, str] = {"accuracy": "accuracy", "auc": "AUC", "log_loss": "log loss"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrainedCandidate:
-    """A trained model. `accuracy` is the share of correct predictions on held-out data."""
+    """A trained model. `accuracy` is the share of correct predictions on held-out data.
+
+    `measure` says by which of the three figures candidates are compared.
+    """
 
     name: str
     model: ModelSpec
     accuracy: float
     auc: float | None = None
     log_loss: float | None = None
+    measure: Measure = "accuracy"
 
     def __post_init__(self) -> None:
+        if getattr(self, self.measure) is None:
+            raise InputError(f"candidate {self.name!r}: is compared by {self.measure}, but has none")
         if not 0 <= self.accuracy <= 1:
             raise InputError(f"candidate {self.name!r}: accuracy must be in [0, 1], but got {self.accuracy}")
+
+    @property
+    def quality(self) -> float:
+        """The figure by which candidates are compared; more is better."""
+        value = float(getattr(self, self.measure))
+        return -value if self.measure == "log_loss" else value
+
+    @property
+    def quality_text(self) -> str:
+        """The figure with its name: `AUC 0.6447`."""
+        return f"{_NAMES[self.measure]} {getattr(self, self.measure):.4f}"
 
     @property
     def representation(self) -> str:

@@ -12,7 +12,7 @@ Role = Literal["hybrid", "table", "between", "compact", "device"]
 class Decision:
     """One step of the algorithm on one device; `candidate` is None where the step chose none.
 
-    Roles: `hybrid` (most accurate), `table` (fastest), `between` (accuracy and latency between those two), `compact`
+    Roles: `hybrid` (the best one), `table` (for tight SLAs), `between` (a DHE beside those two), `compact`
     (what fits a small memory), `device` (a device that is left without any path).
     """
 

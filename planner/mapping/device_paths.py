@@ -86,7 +86,7 @@ class _Steps:
             )
             return
         pool = sharing or (in_time if is_table_possible else fitting)
-        best = max(pool, key=lambda one: (one.accuracy, one.largest_k, -one.parameter_bytes, one.name))
+        best = max(pool, key=lambda one: (one.quality, one.largest_k, -one.parameter_bytes, one.name))
         note = "" if sharing or not is_table_possible else "; no table fits beside it"
         self._take("hybrid", best, f"the most accurate hybrid that fits{note}")
 
@@ -99,7 +99,7 @@ class _Steps:
             return
         limit_ms = _TABLE_SLACK * min(self._latency_ms(one) for one in fitting)
         quick = [one for one in fitting if self._latency_ms(one) <= limit_ms]
-        best = max(quick, key=lambda one: (one.accuracy, -self._latency_ms(one), one.name))
+        best = max(quick, key=lambda one: (one.quality, -self._latency_ms(one), one.name))
         self._take("table", best, "the path for tight SLAs: the most accurate of the fast tables that fit")
 
     def take_dhe(self) -> None:
@@ -115,20 +115,29 @@ class _Steps:
         if not fitting:
             self._pass(role, self._why_none("DHE", dhes))
         elif not useful:
-            near = max(fitting, key=lambda one: one.accuracy)
+            near = max(fitting, key=lambda one: one.quality)
             rival = next(one for one in self.chosen if self._beats(one, near))
             measures = f"{near.name} ({self._figures(near)}) is beaten by {rival.name} ({self._figures(rival)})"
             self._pass(role, f"no DHE that fits has a use beside the chosen paths: {measures}")
         else:
-            best = max(useful, key=lambda one: (one.accuracy, -self._latency_ms(one), one.name))
-            why = "accuracy and latency between table and hybrid" if role == "between" else "a compact DHE that fits"
-            self._take(role, best, why)
+            best = max(useful, key=lambda one: (one.quality, -self._latency_ms(one), one.name))
+            self._take(role, best, self._why_dhe(best) if role == "between" else "a compact DHE that fits")
+
+    def _why_dhe(self, one: TrainedCandidate) -> str:
+        """What the DHE is to the hybrid and the table that stand already; neither of them beats it."""
+        qualities = [rival.quality for rival in self.chosen]
+        latencies = [self._latency_ms(rival) for rival in self.chosen]
+        if one.quality > max(qualities):
+            return "a DHE better than both hybrid and table"
+        if min(qualities) < one.quality and min(latencies) < self._latency_ms(one) < max(latencies):
+            return "a DHE between table and hybrid in quality and latency"
+        return "a DHE that neither hybrid nor table beats in both quality and latency"
 
     def _beaten(self, one: TrainedCandidate) -> bool:
         return any(self._beats(rival, one) for rival in self.chosen)
 
     def _beats(self, rival: TrainedCandidate, one: TrainedCandidate) -> bool:
-        return rival.accuracy >= one.accuracy and self._latency_ms(rival) <= self._latency_ms(one)
+        return rival.quality >= one.quality and self._latency_ms(rival) <= self._latency_ms(one)
 
     def _fitting(self, candidates: Sequence[TrainedCandidate]) -> list[TrainedCandidate]:
         return [one for one in candidates if one.parameter_bytes <= self.free_bytes]
@@ -159,7 +168,7 @@ class _Steps:
         )
 
     def _figures(self, one: TrainedCandidate) -> str:
-        return f"accuracy {one.accuracy:.4f}, {format_ms(self._latency_ms(one))} at {self._size()}"
+        return f"{one.quality_text}, {format_ms(self._latency_ms(one))} at {self._size()}"
 
     def _size(self) -> str:
         return f"{self.pool.mean_size} samples"

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from planner.cost_model.composition import CostModel
 from planner.mapping.algorithm import MappingResult, map_candidates
-from planner.mapping.candidate import TrainedCandidate
+from planner.mapping.candidate import MEASURES, Measure, TrainedCandidate
 from planner.pipeline.data import StudyData
 from planner.pipeline.workspace import Workspace
 from planner.search import SearchResult
@@ -17,7 +17,8 @@ __all__ = ["map_study", "trained_candidates", "with_test_metrics"]
 
 
 def trained_candidates(result: SearchResult) -> tuple[TrainedCandidate, ...]:
-    """The search's feasible trials, named after their models."""
+    """The search's feasible trials, named after their models, compared by the search's first measure of quality."""
+    measure: Measure = next((one for name in result.objectives for one in MEASURES if one == name), "accuracy")
     return tuple(
         TrainedCandidate(
             name=trial.model.name,
@@ -25,6 +26,7 @@ def trained_candidates(result: SearchResult) -> tuple[TrainedCandidate, ...]:
             accuracy=trial.accuracy,
             auc=trial.auc,
             log_loss=trial.log_loss,
+            measure=measure,
         )
         for trial in result.feasible
         if trial.accuracy is not None

@@ -53,7 +53,7 @@ def report_inputs(
     data: StudyData,
     *,
     cost_model: CostModel,
-    validation: ValidationReport,
+    validation: ValidationReport | None,
     search: SearchResult,
     mapping: MappingResult,
     serving: Serving,
@@ -72,11 +72,17 @@ def report_inputs(
         notes=data.notes,
         plan=mapping.plan.to_object(),
         profile=profile,
-        validation=ValidationInputs(summary=validation.to_object(), points=tuple(validation.points.to_dicts())),
+        validation=_validation(validation),
         search=_search(study, cost_model, search, chosen),
         mapping=MappingInputs(decisions=tuple(_decision(one, search) for one in mapping.decisions)),
         serving=serving.to_inputs(),
     )
+
+
+def _validation(report: ValidationReport | None) -> ValidationInputs | None:
+    if report is None:
+        return None
+    return ValidationInputs(summary=report.to_object(), points=tuple(report.points.to_dicts()))
 
 
 def _data_line(study: Study, data: StudyData) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,14 @@ from planner.pipeline.mapping import map_study
 from planner.pipeline.measuring import measure_study
 from planner.pipeline.modelling import fit_cost_model, validate_study
 from planner.pipeline.reporting import busiest_path, profile_candidate, report_inputs
-from planner.pipeline.searching import search_study
+from planner.pipeline.searching import search_study, search_task
 from planner.pipeline.serving import Serving, serve_plan
 from planner.pipeline.workspace import Workspace
 from planner.progress import Progress
 from planner.report import Answer, build_report
 from planner.report.sections import answer_of
 from planner.search import InProcessTrials, SearchResult, Trainer, TrialExecutor
+from planner.search.manifest import check_manifest
 from planner.study import Study
 from profiles.executors import Executor
 from serving_sim.workload import WorkloadStream
@@ -32,7 +33,7 @@ __all__ = ["PlanResult", "measuring_on", "run_plan", "training_on"]
 class PlanResult:
     """What the steps gave; the files lie in the workspace."""
 
-    validation: ValidationReport
+    validation: ValidationReport | None
     search: SearchResult
     mapping: MappingResult
     serving: Serving
@@ -60,14 +61,21 @@ def run_plan(
     WorkloadStream(study.workload.to_plan(study.folder), (), study.seed)
     with progress.stage(f"reading {study.data.source}"):
         data = load_study_data(study)
+    # A folder that holds another question's search should not be found out after the measuring.
+    check_manifest(workspace.search, search_task(study, data))
     with measuring_on(ray) as executor:
         measure_study(study, data, workspace, progress, executor)
         with progress.stage("fitting the cost model"):
             cost_model = fit_cost_model(study, data, workspace)
-        validation = validate_study(study, data, workspace, cost_model, progress, executor)
+        validation = None
+        if any(device.hardware.is_local for device in study.devices):
+            validation = validate_study(study, data, workspace, cost_model, progress, executor)
     search = search_study(study, data, cost_model, workspace, progress, trials=trials, executor=training_on(ray))
     mapping = map_study(study, data, cost_model, search, workspace)
     serving = serve_plan(mapping.plan, progress)
+    # The plan carries the policy that the report recommends, so that its figures can be had again from the file.
+    mapping = replace(mapping, plan=replace(mapping.plan, policy=serving.policy))
+    mapping.plan.save(workspace.plan_file)
     with progress.stage("profiling the chosen model"):
         profile = profile_candidate(study, data, busiest_path(mapping.plan, serving))
     with progress.stage("writing the report"):

@@ -34,7 +34,7 @@ _SWEEP_QUERIES = 50_000
 class Serving:
     """The plan under load, per policy label: metrics at its load, under other SLAs, capacity, violations over rates.
 
-    `best` is the label of the policy that the report recommends.
+    `best` is the label of the policy that the report recommends, `policy` the policy itself.
     """
 
     results: Mapping[str, SimulationResult]
@@ -42,6 +42,7 @@ class Serving:
     capacity: CapacityResult
     violations: "pl.DataFrame"
     best: str
+    policy: PolicyChoice
 
     def to_inputs(self) -> ServingInputs:
         """What the report needs of it."""
@@ -112,6 +113,7 @@ def serve_plan(plan: Plan, progress: Progress) -> Serving:
         capacity=capacity,
         violations=violations,
         best=label,
+        policy=choice,
     )
 
 

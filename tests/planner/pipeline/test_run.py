@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -51,9 +52,11 @@ def test_a_second_run_measures_and_trains_nothing(
 
 
 def test_the_same_measurements_give_the_same_plan(planned: Path, study_file: Path) -> None:
-    before = (planned / "plan.json").read_text(encoding="utf-8")
+    before = load_plan(planned / "plan.json")
     assert run(["map", str(study_file), "--out", str(planned)]) == 0
-    assert (planned / "plan.json").read_text(encoding="utf-8") == before
+    after = load_plan(planned / "plan.json")
+    before.save(planned / "plan.json")
+    assert replace(after, policy=before.policy) == before
 
 
 def test_the_report_can_be_rebuilt_from_its_folder(planned: Path) -> None:
@@ -61,3 +64,24 @@ def test_the_report_can_be_rebuilt_from_its_folder(planned: Path) -> None:
     (planned / "report.html").unlink()
     assert run(["report", str(planned)]) == 0
     assert (planned / "report.html").read_text(encoding="utf-8") == before
+
+
+def test_the_plan_carries_the_recommended_policy(planned: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report = json.loads((planned / "report.json").read_text(encoding="utf-8"))
+    capsys.readouterr()
+    assert run(["simulate", str(planned / "plan.json"), "--json"]) == 0
+    again = json.loads(capsys.readouterr().out)
+    assert again["policy"] == report["serving"]["path_share_policy"]
+    (stored,) = [row for row in report["serving"]["simulations"] if row["policy"] == again["policy"]]
+    assert again["latency_ms"] == pytest.approx(stored["latency_ms"])
+
+
+def test_a_study_of_absent_devices_alone_is_estimated_throughout(study_file: Path, tmp_path: Path) -> None:
+    text = study_file.read_text(encoding="utf-8")
+    cpu = text[text.index("[[devices]]") : text.index("[[devices]]", text.index("[[devices]]") + 1)]
+    study = tmp_path / "study.toml"
+    study.write_text(text.replace(cpu, "").replace("trials = 4", "trials = 2"), encoding="utf-8")
+    assert run(["plan", str(study), "--out", str(tmp_path / "out")]) == 0
+    plan = load_plan(tmp_path / "out" / "plan.json")
+    assert {path.provenance for path in plan.paths} == {"estimated"}
+    assert not ProfileStore(tmp_path / "out" / "profiles").load()
