@@ -45,7 +45,8 @@ def parse_bytes(value: str | float) -> int:
         InputError: the text is no amount, the unit is unknown, or the amount is negative or not finite.
     """
     if isinstance(value, int | float) and not isinstance(value, bool):
-        amount, unit = float(value), "B"
+        # An integer that no float holds is as good as infinite.
+        amount, unit = (float(value) if abs(value) < 1e300 else math.inf), "B"
     elif isinstance(value, str) and (match := _AMOUNT.fullmatch(value)):
         amount, unit = float(match[1]), match[2] or "B"
     else:

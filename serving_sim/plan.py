@@ -11,13 +11,14 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path as FilePath
 from typing import Any, ClassVar, Literal
 
-from profiles.edge import STRICT, parse_object, read_json
+from profiles.edge import STRICT, parse_object, read_json, shown
 from profiles.errors import InputError, UnknownNameError
 from profiles.files import replace_file
 
 __all__ = [
     "HIGHEST_QPS",
     "LOWEST_QPS",
+    "MOST_QUERIES",
     "MOST_SERVERS",
     "SCHEMA",
     "Arrivals",
@@ -38,6 +39,7 @@ SCHEMA = "recplan.plan/1"
 # Wide of any real system, and narrow enough that times and sums of a run keep their precision.
 LOWEST_QPS, HIGHEST_QPS = 1e-6, 1e9
 MOST_SERVERS = 100_000
+MOST_QUERIES = 10**10
 PathProvenance = Literal["measured", "predicted", "estimated", "given"]
 
 
@@ -66,6 +68,9 @@ class LatencyTable:
                 raise InputError(f"{name}: must have {len(self.sizes)} entries as sizes has, but got {len(values)}")
             if not all(value > 0 and math.isfinite(value) for value in values):
                 raise InputError(f"{name}: must be finite and > 0, but got {list(values)}")
+        for low, high in zip(self.low_ms, self.high_ms, strict=False):
+            if low > high:
+                raise InputError(f"low_ms: must not be above high_ms, but got {low} above {high}")
         if not 0 <= self.sigma < 10:
             raise InputError(f"sigma: must be in [0, 10), but got {self.sigma}")
         if any(b < a for a, b in zip(self.mean_ms, self.mean_ms[1:], strict=False)):
@@ -87,6 +92,8 @@ class Device:
     idle_w: float | None = None
 
     def __post_init__(self) -> None:
+        if not self.name:
+            raise InputError("name: must not be empty")
         if self.servers < 1:
             raise InputError(f"servers: must be >= 1, but got {self.servers} ({self.name})")
         if self.servers > MOST_SERVERS:
@@ -115,6 +122,8 @@ class Path:
     model: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
+        if not self.name:
+            raise InputError("name: must not be empty")
         if not 0 <= self.accuracy <= 1:
             raise InputError(f"accuracy: must be in [0, 1], but got {self.accuracy} ({self.name})")
 
@@ -181,8 +190,8 @@ class Workload:
             raise InputError(f"qps: must be in [{LOWEST_QPS:g}, {HIGHEST_QPS:g}], but got {self.qps}")
         if not 0 < self.percentile < 100:
             raise InputError(f"percentile: must be in (0, 100), but got {self.percentile}")
-        if self.queries < 1:
-            raise InputError(f"queries: must be >= 1, but got {self.queries}")
+        if not 1 <= self.queries <= MOST_QUERIES:
+            raise InputError(f"queries: must be in [1, {MOST_QUERIES}], but got {self.queries}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -208,6 +217,8 @@ class Plan:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        if self.seed < 0:
+            raise InputError(f"seed: must be >= 0, but got {self.seed}")
         _require_unique("devices", [device.name for device in self.devices])
         _require_unique("paths", [path.name for path in self.paths])
         names = [device.name for device in self.devices]
@@ -237,7 +248,7 @@ def plan_from_object(body: Mapping[str, Any], where: str = "plan") -> Plan:
     fields = dict(body)
     schema = fields.pop("schema", None)
     if schema != SCHEMA:
-        raise InputError(f"{where}: schema: must be {SCHEMA!r}, but got {schema!r}")
+        raise InputError(f"{where}: schema: must be {SCHEMA!r}, but got {shown(schema)}")
     return parse_object(Plan, fields, where)
 
 
@@ -299,7 +310,7 @@ def _place(node: Any, step: str, key: str) -> Any:
 def _value(text: str) -> Any:
     try:
         return json.loads(text)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         return text
 
 

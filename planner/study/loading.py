@@ -11,7 +11,7 @@ from planner.study.model import ModelSection
 from planner.study.search import SearchSection
 from planner.study.sweep import SweepSection
 from planner.study.workload import WorkloadSection, skew_log
-from profiles.edge import STRICT, parse_object, read_toml
+from profiles.edge import STRICT, parse_object, read_toml, shown
 from profiles.errors import InputError, UnknownNameError
 
 __all__ = ["SCHEMA", "Study", "load_study", "study_from_object"]
@@ -35,8 +35,7 @@ class Study:
     folder: Path = field(default_factory=Path, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if not self.name.strip():
-            raise InputError("name: must not be empty")
+        _check_name(self.name)
         if self.seed < 0:
             raise InputError(f"seed: must be >= 0, but got {self.seed}")
         names = [device.name for device in self.devices]
@@ -58,6 +57,16 @@ class Study:
         return self.search.latency_batch or round(self.workload.to_plan().sizes.mean)
 
 
+def _check_name(name: str) -> None:
+    """The name is also that of the folder of results, so it must stay inside `out/`."""
+    if not name.strip():
+        raise InputError("name: must not be empty")
+    if name.startswith(".") or any(character in "/\\" or not character.isprintable() for character in name):
+        raise InputError(
+            f"name: must not start with a dot, nor hold slashes or control characters, but got {shown(name)}"
+        )
+
+
 def study_from_object(body: Mapping[str, Any], where: str = "study", folder: Path = Path()) -> Study:
     """The study in a plain object; every complaint names the key.
 
@@ -67,7 +76,7 @@ def study_from_object(body: Mapping[str, Any], where: str = "study", folder: Pat
     fields = dict(body)
     schema = fields.pop("schema", None)
     if schema != SCHEMA:
-        raise InputError(f"{where}: schema: must be {SCHEMA!r}, but got {schema!r}")
+        raise InputError(f"{where}: schema: must be {SCHEMA!r}, but got {shown(schema)}")
     if "folder" in fields:
         raise InputError(f"{where}: folder: unknown key")
     study = parse_object(Study, fields, where)

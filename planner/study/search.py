@@ -105,9 +105,11 @@ def _limit(name: str, value: float | str) -> float:
     if name not in CONSTRAINTS:
         raise UnknownNameError("constraints", name, CONSTRAINTS)
     try:
-        limit = float(parse_bytes(value)) if name == "parameter_bytes" else float(value)
-    except ValueError as error:
+        limit = float(parse_bytes(value) if name == "parameter_bytes" else value)
+    except InputError as error:
         raise InputError(f"constraints.{name}: {error}") from None
+    except ValueError:
+        raise InputError(f"constraints.{name}: must be a number, but got {value!r}") from None
     if not 0 < limit < math.inf:
         raise InputError(f"constraints.{name}: must be finite and > 0, but got {value!r}")
     return limit

@@ -85,6 +85,32 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path, read: Callable[[Pat
         read(broken)
 
 
+@pytest.mark.parametrize(("read", "start"), [(read_toml, "x = "), (read_json, "")])
+def test_files_nested_too_deeply_and_endless_numbers_are_named(
+    tmp_path: Path, read: Callable[[Path], Any], start: str
+) -> None:
+    deep, long = tmp_path / "deep", tmp_path / "long"
+    deep.write_text(start + "[" * 200_000 + "]" * 200_000)
+    long.write_text(start + "9" * 5000)
+    with pytest.raises(CorruptFileError, match=r"deep: not valid .*: nested too deeply"):
+        read(deep)
+    with pytest.raises(CorruptFileError, match="long: not valid"):
+        read(long)
+
+
+@pytest.mark.parametrize("size", ["x" * 500, -(10**400)])
+def test_long_values_are_shortened(size: Any) -> None:
+    with pytest.raises(InputError, match=r"part\.size: .*\.\.\.") as caught:
+        parse_object(Whole, {"name": "w", "part": {"size": size}})
+    assert len(str(caught.value)) < 200
+
+
+def test_a_truth_is_no_number() -> None:
+    with pytest.raises(InputError, match=r"^f: parts\.1\.size: must be a number, but got True$"):
+        parse_object(Whole, {"name": "w", "part": {"size": 1}, "parts": [{"size": 1}, {"size": True}]}, "f")
+    assert parse_object(dict[str, bool | int], {"a": True, "b": 2}) == {"a": True, "b": 2}
+
+
 def test_a_path_through_a_file_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="cannot be read: Not a directory"):

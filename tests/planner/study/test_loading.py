@@ -91,7 +91,11 @@ def bad_values() -> Iterator[tuple[str, object, str]]:
     yield "search.latency_device", "tpu", "search.latency_device: unknown name 'tpu'"
     yield "search.latency_batch", 0, "latency_batch: must be >= 1"
     yield "search.constraints", {"auc": 0.7}, "constraints: unknown name 'auc'"
-    yield "search.constraints", {"latency_ms": "soon"}, "constraints.latency_ms"
+    yield (
+        "search.constraints",
+        {"latency_ms": "soon"},
+        "search.constraints.latency_ms: must be a number",
+    )
     yield "search.constraints", {"latency_ms": 0}, "constraints.latency_ms: must be finite and > 0"
     yield "search.space", {"dim": []}, "dim: must offer at least one choice"
     yield "search.space", {"dim": [4, 4]}, "dim: each choice once"
@@ -103,7 +107,17 @@ def bad_values() -> Iterator[tuple[str, object, str]]:
     yield "sweep", {"milliseconds_per_visit": 0}, "milliseconds_per_visit: must be > 0"
 
 
-@pytest.mark.parametrize(("key", "value", "complaint"), list(bad_values()))
+def hostile_values() -> Iterator[tuple[str, object, str]]:
+    yield "name", "../../x", "name: must not start with a dot"
+    yield "name", "a/b", "nor hold slashes"
+    yield "seed", True, "seed: must be a number, but got True"
+    yield "devices.0.servers", True, "devices.0.servers: must be a number, but got True"
+    yield "devices.0.memory", 10**400, "devices.0.memory: must be a finite amount of bytes"
+    yield "workload.queries", 10**15, "workload.queries: must be in [1, 10000000000]"
+    yield "workload.qps", 10**400, "workload.qps: "
+
+
+@pytest.mark.parametrize(("key", "value", "complaint"), [*bad_values(), *hostile_values()])
 def test_a_bad_value_is_one_message_that_names_the_key(
     body: dict[str, Any], key: str, value: object, complaint: str
 ) -> None:
@@ -111,6 +125,7 @@ def test_a_bad_value_is_one_message_that_names_the_key(
         study_from_object(edited(body, key, value))
     assert complaint in str(caught.value)
     assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 300
 
 
 @pytest.mark.parametrize("key", ["data", "devices", "workload", "name"])
