@@ -1,7 +1,7 @@
 """How a value reads: three significant digits, units that fit, a dash for what is not known."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from planner.report.blocks import CellKind
@@ -10,12 +10,14 @@ from profiles.units import format_bytes, format_count, format_ms
 __all__ = [
     "UNKNOWN",
     "format_accuracy",
+    "format_auc",
     "format_money",
     "format_number",
     "format_percent",
     "format_points",
     "format_rate",
     "format_value",
+    "join_names",
 ]
 
 UNKNOWN = "–"
@@ -68,9 +70,21 @@ def format_rate(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
+def join_names(names: Sequence[str]) -> str:
+    """A list in a sentence: `a, b and c`."""
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def format_auc(value: float) -> str:
+    """An area under the curve, four digits."""
+    return f"{value:.4f}"
+
+
 _FORMATS: Mapping[str, Callable[[Any], str]] = {
     "accuracy": format_accuracy,
-    "auc": lambda value: f"{value:.4f}",
+    "auc": format_auc,
     "bar": format_percent,
     "bytes": format_bytes,
     "flops": format_count,

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from planner.report.blocks import Row
+from planner.report.cells import format_rate
 from planner.report.inputs import ServingInputs
 from planner.report.provenance import Provenance, weakest
-from profiles.units import SECONDS_PER_HOUR
+from profiles.units import SECONDS_PER_HOUR, format_ms
 from serving_sim.plan import Device, Path, Plan, plan_from_object
 
 __all__ = ["Facts", "PathFacts", "PolicyFacts", "SlaFacts", "best_policy", "serving_facts"]
@@ -15,6 +16,10 @@ __all__ = ["Facts", "PathFacts", "PolicyFacts", "SlaFacts", "best_policy", "serv
 _TAIL_KEYS: Mapping[float, str] = {50.0: "p50", 95.0: "p95", 99.0: "p99", 99.9: "p999"}
 _DEFAULT_TAIL = 99.0
 _DEFAULT_CONFIDENCE = 0.95
+# Relative differences below this are within the noise of simulation and of training.
+_SAME_CORRECT = 0.005
+_MUCH_CAPACITY = 2.0
+_WHOLE_SHARE = 0.999
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,6 +31,7 @@ class PathFacts:
     device: str
     share: float
     provenance: Provenance
+    auc: float | None = None
 
     @property
     def title(self) -> str:
@@ -37,7 +43,9 @@ class PathFacts:
 class PolicyFacts:
     """One policy at the workload's load. `tail_ms` is the latency at the facts' `tail` percentile.
 
-    `price_per_hour` sums over the devices it used, None where one of them has no price.
+    `paths` are those it used at this load, the most used first, `reach` all that it may use: its capacity rests on
+    them. `price_per_hour` sums over the devices of `reach`, None where one of them has no price. Where it is
+    `overloaded`, its latency and its late queries grow with the length of the run.
     """
 
     label: str
@@ -52,11 +60,39 @@ class PolicyFacts:
     ci_low: float | None = None
     ci_high: float | None = None
     price_per_hour: float | None = None
+    reach: tuple[PathFacts, ...] = ()
+    overloaded: bool = False
 
     @property
     def provenance(self) -> Provenance:
         """A simulated figure is at best predicted, and estimated where an estimated path took part."""
         return weakest(("predicted", *(path.provenance for path in self.paths)))
+
+    @property
+    def capacity_provenance(self) -> Provenance:
+        """Its capacity also rests on paths that this load did not need."""
+        return weakest((self.provenance, *(path.provenance for path in self.reach)))
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """The devices that have to be there for it."""
+        return tuple(sorted({path.device for path in self.reach or self.paths}))
+
+    @property
+    def sole_path(self) -> str | None:
+        """The path that takes all queries but for 0.1 % at most, if there is one."""
+        return self.paths[0].name if self.paths and self.paths[0].share >= _WHOLE_SHARE else None
+
+    @property
+    def tail_text(self) -> str:
+        """The tail latency; of an overloaded policy, which has none, the load that it could carry."""
+        if not self.overloaded:
+            return format_ms(self.tail_ms)
+        return "overloaded" if self.max_qps is None else f"overloaded (capacity {format_rate(self.max_qps)} queries/s)"
+
+    def has_much_more_capacity(self, other: "PolicyFacts") -> bool:
+        """More than twice the other's, as far as both are known."""
+        return None not in (self.max_qps, other.max_qps) and (self.max_qps or 0) > _MUCH_CAPACITY * (other.max_qps or 0)
 
     @property
     def estimated_devices(self) -> tuple[str, ...]:
@@ -94,7 +130,7 @@ class Facts:
     slas: tuple[SlaFacts, ...] = ()
 
     def cost_per_million(self, policy: PolicyFacts) -> float | None:
-        """Price of a million predictions at this load: the used devices' price over the samples served meanwhile."""
+        """Price of a million predictions at this load: the devices' price over the samples served meanwhile."""
         if policy.price_per_hour is None:
             return None
         return policy.price_per_hour / (self.qps * self.samples_per_query * SECONDS_PER_HOUR) * 1e6
@@ -127,9 +163,28 @@ def serving_facts(plan_object: Mapping[str, Any], serving: ServingInputs) -> Fac
 def best_policy(policies: tuple[PolicyFacts, ...]) -> PolicyFacts | None:
     """Among those that hold the SLA, the one with the most correct predictions in it, then the greater capacity.
 
-    Where none holds, the one that violates least; None where there are none.
+    A lead below 0.5 % in correct predictions is within the noise: it does not beat more than twice the capacity. A
+    policy that sends all but 0.1 % of the queries down one path gives way to that path's static policy, where that
+    holds. Where none holds, the one that violates least; None where there are none.
     """
-    return max(policies, key=_merit, default=None)
+    first = best = max(policies, key=_merit, default=None)
+    if first is None or best is None or not first.holds:
+        return first
+    level = [
+        policy
+        for policy in policies
+        if policy.holds and policy.correct_in_sla_per_s >= (1 - _SAME_CORRECT) * first.correct_in_sla_per_s
+    ]
+    while stronger := [policy for policy in level if policy.has_much_more_capacity(best)]:
+        best = max(stronger, key=_merit)
+    return _as_static(best, policies)
+
+
+def _as_static(best: PolicyFacts, policies: tuple[PolicyFacts, ...]) -> PolicyFacts:
+    if best.static or best.sole_path is None:
+        return best
+    twins = (policy for policy in policies if policy.static and policy.holds and policy.sole_path == best.sole_path)
+    return next(twins, best)
 
 
 def _merit(policy: PolicyFacts) -> tuple[bool, float, float]:
@@ -142,9 +197,13 @@ def _merit(policy: PolicyFacts) -> tuple[bool, float, float]:
 def _policy(plan: Plan, row: Row, found: Row, tail: float) -> PolicyFacts:
     paths = {path.name: path for path in plan.paths}
     used = [_path(paths[part["name"]], part["share"]) for part in row["paths"] if part["share"] > 0]
+    static = bool(row.get("static", False))
+    shares = {path.name: path.share for path in used}
+    # A routing policy may turn to any path when the load grows.
+    reach = used if static else [_path(path, shares.get(path.name, 0.0)) for path in plan.paths]
     return PolicyFacts(
         label=row["policy"],
-        static=bool(row.get("static", False)),
+        static=static,
         holds=row["sla_violation_share"] <= 1 - plan.workload.percentile / 100,
         tail_ms=row["latency_ms"][_TAIL_KEYS[tail]],
         violation_share=row["sla_violation_share"],
@@ -154,7 +213,9 @@ def _policy(plan: Plan, row: Row, found: Row, tail: float) -> PolicyFacts:
         max_qps=found.get("max_qps"),
         ci_low=found.get("ci_low"),
         ci_high=found.get("ci_high"),
-        price_per_hour=_price([device for device in plan.devices if device.name in {path.device for path in used}]),
+        price_per_hour=_price([device for device in plan.devices if device.name in {path.device for path in reach}]),
+        reach=tuple(reach),
+        overloaded=row.get("verdict") == "overloaded",
     )
 
 
@@ -172,6 +233,7 @@ def _path(path: Path, share: float) -> PathFacts:
         device=path.device,
         share=share,
         provenance=weakest((path.provenance,)),
+        auc=path.auc,
     )
 
 

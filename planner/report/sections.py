@@ -19,7 +19,8 @@ def answer_of(inputs: ReportInputs) -> Answer:
     """The answer that the inputs give."""
     if inputs.plan is None or inputs.serving is None:
         return compose_answer(None)
-    return compose_answer(serving_facts(inputs.plan, inputs.serving), inputs.constant_accuracy)
+    summary = inputs.validation.summary if inputs.validation is not None else None
+    return compose_answer(serving_facts(inputs.plan, inputs.serving), inputs.constant_accuracy, summary)
 
 
 def sections_of(inputs: ReportInputs) -> tuple[Section, ...]:

@@ -58,7 +58,7 @@ def serving_section(plan_object: Mapping[str, Any] | None, serving: ServingInput
         prose=(_prose(facts, serving),),
         charts=(*_run_charts(facts, serving), *_capacity_charts(facts)),
         tables=(table,),
-        notes=_notes(serving),
+        notes=_notes(facts, serving),
     )
 
 
@@ -75,7 +75,9 @@ def _policy_row(facts: Facts, policy: PolicyFacts, *, best: bool) -> dict[str, A
         "title": policy.title,
         "best": best,
         "holds": policy.holds,
+        "tail": policy.tail_text,
         "tail_ms": policy.tail_ms,
+        "overloaded": policy.overloaded,
         "violation_share": policy.violation_share,
         "accuracy": policy.accuracy,
         "correct_in_sla_per_s": policy.correct_in_sla_per_s,
@@ -99,11 +101,16 @@ def _columns(facts: Facts) -> tuple[Column, ...]:
     return (
         Column(key="title", title="Policy"),
         Column(key="holds", title="Holds", kind="tick", note=f"the SLA at p{facts.percentile:g}"),
-        Column(key="tail_ms", title=f"p{facts.tail:g}", kind="ms", graded=True),
+        Column(key="tail", title=f"p{facts.tail:g}", kind="range", graded=True),
         Column(
             key="violation_share", title="Late", kind="percent", graded=True, note="share of queries beyond the SLA"
         ),
-        Column(key="accuracy", title="Accuracy", kind="accuracy", graded=True),
+        Column(
+            key="accuracy",
+            title="Accuracy",
+            kind="accuracy",
+            note="measured in training on held-out data; of a routing policy, mixed by the simulated shares",
+        ),
         Column(
             key="correct_in_sla_per_s",
             title="Right in SLA /s",
@@ -139,15 +146,15 @@ def _bound(serving: ServingInputs) -> str:
     return "" if bound is None else f" No policy whatever could serve more than {format_rate(bound)} queries/s here."
 
 
-def _notes(serving: ServingInputs) -> tuple[str, ...]:
+def _notes(facts: Facts, serving: ServingInputs) -> tuple[str, ...]:
     """What the runs and the capacity search remark, each remark once, with the policies that it is about."""
+    titles = {policy.label: policy.title for policy in facts.policies}
     remarks: dict[str, list[str]] = {}
-    for row in serving.simulations:
-        for note in row.get("notes", ()):
-            remarks.setdefault(note, []).append(row["policy"])
-    for row in (serving.capacity or {}).get("policies", ()):
-        if row.get("note"):
-            remarks.setdefault(row["note"], []).append(row["policy"])
+    for row in (*serving.simulations, *(serving.capacity or {}).get("policies", ())):
+        for note in (*row.get("notes", ()), *filter(None, (row.get("note"),))):
+            # The page shows no energy.
+            if not note.startswith("energy:"):
+                remarks.setdefault(note, []).append(titles.get(row["policy"], row["policy"]))
     return tuple(f"{', '.join(policies)}: {note}" for note, policies in remarks.items())
 
 

@@ -1,5 +1,7 @@
 from dataclasses import replace
 
+import pytest
+
 from planner.report.answer import compose_answer
 from planner.report.facts import Facts, PathFacts, PolicyFacts, SlaFacts
 from planner.report.provenance import Provenance
@@ -77,10 +79,12 @@ def test_the_figures_carry_latency_accuracy_capacity_and_interval() -> None:
 
 def test_an_estimate_is_said_to_be_one_wherever_it_stands() -> None:
     answer = compose_answer(facts(ROUTED, policy()))
-    assert answer.sentences[0].startswith("By estimate (no latency was measured on gpu)")
+    assert answer.sentences[0].startswith("With nothing timed on gpu, the p99 latency is")
     assert "(by estimate)" in answer.sentences[2]
     assert "an estimated 1,310 queries/s" in answer.changes[0]
-    assert {tile.provenance for tile in answer.tiles} == {"estimated"}
+    grades = {tile.label: tile.provenance for tile in answer.tiles}
+    assert grades.pop("Accuracy") == "measured"
+    assert set(grades.values()) == {"estimated"}
 
 
 def test_a_prediction_is_not_called_an_estimate() -> None:
@@ -88,9 +92,65 @@ def test_a_prediction_is_not_called_an_estimate() -> None:
     assert "estimate" not in " ".join((answer.headline, *answer.sentences, *answer.changes))
 
 
-def test_the_accuracy_of_one_path_is_measured() -> None:
-    tiles = {tile.label: tile.provenance for tile in compose_answer(facts(policy())).tiles}
-    assert tiles["Accuracy"] == "measured"
+def test_a_mixed_accuracy_is_measured_and_said_to_be_mixed() -> None:
+    notes = {tile.label: tile.note for tile in compose_answer(facts(ROUTED)).tiles}
+    assert notes["Accuracy"] == "on held-out data, mixed by simulated shares"
+
+
+def test_the_auc_of_the_path_stands_beside_its_accuracy() -> None:
+    answer = compose_answer(facts(policy("static", replace(path(), auc=0.63391))))
+    assert "80.12 % of the predictions are right (AUC 0.6339)" in answer.sentences[0]
+    assert {tile.label: tile.value for tile in answer.tiles}["AUC"] == "0.6339"
+
+
+def test_the_auc_of_a_mix_is_that_of_the_path_that_takes_most() -> None:
+    mixed = replace(ROUTED, paths=tuple(replace(part, auc=0.6 + part.share / 100) for part in ROUTED.paths))
+    answer = compose_answer(facts(mixed))
+    assert "62.0 % of the queries go to hybrid on gpu (AUC 0.6062)" in answer.sentences[0]
+    assert "hybrid on gpu, 62.0 % of queries" in [tile.note for tile in answer.tiles]
+
+
+def test_an_overloaded_policy_has_a_capacity_and_no_latency() -> None:
+    choked = policy("slow", path("cpu", "dhe"), holds=False, overloaded=True, tail_ms=10_049.0, max_qps=524.0)
+    answer = compose_answer(facts(choked))
+    assert answer.headline.endswith("the nearest, dhe on cpu, is overloaded (capacity 524 queries/s).")
+    assert "p99 latency" not in answer.sentences[0]
+    assert answer.tiles[0].value == "overloaded"
+    against = compose_answer(facts(ROUTED, choked))
+    assert any("that one is overloaded (capacity 524 queries/s)" in sentence for sentence in against.sentences)
+    assert "the best is dhe on cpu, which is overloaded (capacity 524" in against.changes[-1]
+
+
+def test_a_policy_that_is_the_best_path_in_all_but_name_is_not_its_rival() -> None:
+    lone = policy("table-switch", path(), static=False, max_qps=5000.0)
+    answer = compose_answer(facts(lone, policy()))
+    assert answer.headline.startswith("Serve table on cpu")
+    assert not any("Against" in sentence for sentence in answer.sentences)
+    assert "table-switch would hold it up to 5,000 queries/s" in answer.changes[0]
+
+
+def test_accuracy_given_up_for_capacity_is_said_in_one_sentence() -> None:
+    slow = replace(ROUTED, label="mp-rec (careful)", max_qps=730.0, accuracy=0.8054, correct_in_sla_per_s=103_100.0)
+    sentences = compose_answer(facts(ROUTED, slow)).sentences
+    expected = "mp-rec gives up 0.26 points of accuracy for 2.5 times the capacity of mp-rec (careful) (730 queries/s)."
+    assert sentences[-1] == expected
+
+
+def test_the_runner_up_may_be_the_one_that_gives_accuracy_up() -> None:
+    crude = replace(ROUTED, label="crude", max_qps=5000.0, accuracy=0.79, correct_in_sla_per_s=90_000.0)
+    sentences = compose_answer(facts(ROUTED, crude)).sentences
+    assert sentences[-1].startswith("crude gives up 1.28 points of accuracy for 2.7 times the capacity of mp-rec (")
+
+
+@pytest.mark.parametrize(("bias", "way"), [(-0.38, "38 % too fast"), (0.2, "20 % too slow"), (-0.1, None)])
+def test_whole_models_predicted_to_one_side_are_warned_of(bias: float, way: str | None) -> None:
+    text = " ".join(compose_answer(facts(policy()), None, {"composed": {"bias": bias}}).sentences)
+    assert (f"Whole models were predicted {way} here" in text) if way else ("Whole models" not in text)
+
+
+def test_a_bias_far_above_the_noise_is_warned_of_too() -> None:
+    summary = {"composed": {"bias": -0.1}, "noise_floor": {"median": 0.02}}
+    assert any("10 % too fast" in sentence for sentence in compose_answer(facts(policy()), None, summary).sentences)
 
 
 def test_the_cost_is_that_of_a_million_predictions() -> None:
@@ -110,7 +170,7 @@ def test_the_best_single_path_is_set_beside_a_routing_policy() -> None:
 
 
 def test_no_gain_is_not_given_a_number() -> None:
-    equal = policy("other", path(), path("gpu", "dhe", 0.5), accuracy=0.80121)
+    equal = policy("other", path(share=0.5), path("gpu", "dhe", 0.5), accuracy=0.80121)
     assert "the same accuracy" in compose_answer(facts(equal, policy())).sentences[2]
 
 

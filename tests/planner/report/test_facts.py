@@ -1,4 +1,5 @@
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -58,6 +59,50 @@ def test_equally_right_policies_are_told_apart_by_capacity() -> None:
     best = best_policy(serving_facts(sample_plan().to_object(), serving).policies)
     assert best is not None
     assert best.label == "b"
+
+
+def routed(label: str, correct: float, max_qps: float, *, first: float = 0.6) -> dict[str, Any]:
+    shares = {"table@cpu": first, "dhe@cpu": 1 - first}
+    row = simulation(label, shares, correct_predictions_in_sla_per_s=correct)
+    return {"row": row, "capacity": capacity(label, max_qps)}
+
+
+def best_label(*runs: dict[str, Any]) -> str:
+    serving = ServingInputs(
+        simulations=tuple(run["row"] for run in runs), capacity={"policies": [run["capacity"] for run in runs]}
+    )
+    best = best_policy(serving_facts(sample_plan().to_object(), serving).policies)
+    assert best is not None
+    return best.label
+
+
+def test_a_lead_within_the_noise_does_not_beat_more_than_twice_the_capacity() -> None:
+    assert best_label(routed("right", 100_400, 1000), routed("strong", 100_000, 2100)) == "strong"
+    assert best_label(routed("right", 100_400, 1000), routed("strong", 100_000, 1900)) == "right"
+    assert best_label(routed("right", 100_600, 1000), routed("strong", 100_000, 9000)) == "right"
+
+
+def test_a_policy_that_routes_nothing_gives_way_to_its_static_path() -> None:
+    lone = routed("router", 100_400, 1500, first=0.9995)
+    static = {"row": simulation("static", {"table@cpu": 1.0}), "capacity": capacity("static", 1200)}
+    assert best_label(lone, static) == "static"
+    assert best_label(lone, {**static, "row": {**static["row"], "sla_violation_share": 0.5}}) == "router"
+    assert best_label(routed("router", 110_000, 1500, first=0.99), static) == "router"
+
+
+def test_capacity_rests_on_every_path_and_device_that_a_policy_may_use() -> None:
+    row = simulation("mp-rec", {"table@cpu": 0.5, "dhe@cpu": 0.5, "hybrid@gpu": 0.0})
+    facts = serving_facts(sample_plan().to_object(), ServingInputs(simulations=(row,)))
+    (policy,) = facts.policies
+    assert (policy.provenance, policy.capacity_provenance) == ("predicted", "estimated")
+    assert policy.devices == ("cpu", "gpu")
+    assert policy.price_per_hour == pytest.approx(1.30)
+
+
+def test_an_overloaded_run_is_told_by_its_verdict() -> None:
+    serving = ServingInputs(simulations=(simulation("a", {"dhe@cpu": 1.0}, verdict="overloaded"),))
+    (policy,) = serving_facts(sample_plan().to_object(), serving).policies
+    assert policy.tail_text == "overloaded"
 
 
 def test_no_policies_have_no_best() -> None:

@@ -182,18 +182,20 @@ def test_charts_of_serving_know_what_each_policy_rests_on(sections: dict[str, Se
 
 
 def test_serving_without_frames_or_capacity_still_has_its_table() -> None:
-    serving = ServingInputs(simulations=(simulation("a", {"table@cpu": 1.0}, notes=["a remark"]),))
+    serving = ServingInputs(
+        simulations=(simulation("a", {"table@cpu": 1.0}, notes=["a remark", "energy: of nothing shown"]),)
+    )
     section = serving_section(sample_plan().to_object(), serving)
     assert not section.charts
     assert section.tables[0].rows
-    assert section.notes == ("a: a remark",)
+    assert section.notes == ("table on cpu: a remark",)
 
 
 def test_the_capacity_search_may_remark_too() -> None:
     capacity = {"policies": [{"policy": "a", "max_qps": 9.0, "note": "even when idle"}]}
     serving = ServingInputs(simulations=(simulation("a", {"table@cpu": 1.0}),), capacity=capacity)
     section = serving_section(sample_plan().to_object(), serving)
-    assert section.notes == ("a: even when idle",)
+    assert section.notes == ("table on cpu: even when idle",)
     assert section.charts[0].rows[0]["ci_low"] == 9.0
 
 
