@@ -91,10 +91,12 @@ def path_share_frame(result: SimulationResult) -> "pl.DataFrame":
 def path_share_chart(frame: "pl.DataFrame") -> "alt.Chart":
     """Stacked shares of paths over query size."""
     import altair as alt
+    import polars as pl
 
     from profiles.charts.theme import themed
 
-    labelled = frame.with_columns(label=frame["size_from"].cast(str) + "-" + frame["size_to"].cast(str))
+    first, last = pl.col("size_from").cast(pl.String), pl.col("size_to").cast(pl.String)
+    labelled = frame.with_columns(label=pl.when(first == last).then(first).otherwise(first + "-" + last))
     order = labelled.sort("size_class")["label"].unique(maintain_order=True).to_list()
     chart: alt.Chart = (
         alt.Chart(labelled)

@@ -128,6 +128,7 @@ class Facts:
     confidence: float = _DEFAULT_CONFIDENCE
     unpriced: tuple[str, ...] = ()
     slas: tuple[SlaFacts, ...] = ()
+    largest_query: int | None = None
 
     def cost_per_million(self, policy: PolicyFacts) -> float | None:
         """Price of a million predictions at this load: the devices' price over the samples served meanwhile."""
@@ -156,6 +157,7 @@ def serving_facts(plan_object: Mapping[str, Any], serving: ServingInputs) -> Fac
         policies=tuple(_policy(plan, row, found.get(row["policy"], {}), tail) for row in serving.simulations),
         confidence=capacity.get("confidence", _DEFAULT_CONFIDENCE),
         unpriced=tuple(device.name for device in plan.devices if device.price_per_hour is None),
+        largest_query=load.sizes.maximum,
         slas=tuple(_sla(row, 1 - load.percentile / 100) for row in serving.slas),
     )
 

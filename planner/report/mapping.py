@@ -7,13 +7,14 @@ from typing import Any
 from planner.report.blocks import Chart, Column, Row, Rows, Section, Table
 from planner.report.inputs import MappingInputs
 from planner.report.provenance import grade
-from planner.report.specs import SPARSE_SHARE, memory_spec
+from planner.report.specs import SPARSE_SHARE, memory_spec, taken_per_device
 from profiles.units import format_bytes
 from serving_sim.plan import Device, Path, Plan, plan_from_object
 
 __all__ = ["mapping_section", "memory_rows", "path_rows"]
 
 _TITLE = "Which path stands where"
+_LEAST_DRAWN = 0.05
 _PATHS = (
     Column(key="path", title="Path"),
     Column(key="representation", title="Representation"),
@@ -21,6 +22,7 @@ _PATHS = (
     Column(key="parameter_bytes", title="Parameters", kind="bytes"),
     Column(key="budget_share", title="Of the budget", kind="bar"),
     Column(key="accuracy", title="Accuracy", kind="accuracy"),
+    Column(key="auc", title="AUC", kind="auc"),
     Column(
         key="latency_ms",
         title="Latency",
@@ -59,7 +61,7 @@ def mapping_section(plan_object: Mapping[str, Any] | None, mapping: MappingInput
         title=_TITLE,
         short="Mapping",
         prose=(_prose(plan, kept_known=bool(decisions)),),
-        charts=(_memory_chart(memory),) if memory else (),
+        charts=_memory_charts(memory),
         tables=tables + _decision_tables(decisions),
         notes=plan.notes,
     )
@@ -97,6 +99,7 @@ def _path_row(plan: Plan, path: Path) -> Row:
         "parameter_bytes": path.parameter_bytes,
         "budget_share": path.parameter_bytes / device.memory_bytes if device.memory_bytes else None,
         "accuracy": path.accuracy,
+        "auc": path.auc,
         "latency_ms": table.mean_ms[nearest],
         "latency_size": table.sizes[nearest],
         "provenance": grade(path.provenance),
@@ -121,12 +124,13 @@ def _prose(plan: Plan, *, kept_known: bool) -> str:
     return text if kept_known else f"{text} It does not say how they were chosen."
 
 
-def _memory_chart(rows: Rows) -> Chart:
-    taken: dict[str, float] = {}
-    for row in rows:
-        taken[row["device"]] = taken.get(row["device"], 0.0) + row["share"]
-    is_sparse = max(taken.values()) < SPARSE_SHARE
-    return Chart(
+def _memory_charts(rows: Rows) -> tuple[Chart, ...]:
+    """None where no budget is worth a picture: the table of paths has the shares."""
+    fullest = max(taken_per_device(rows).values(), default=0.0)
+    if fullest < _LEAST_DRAWN:
+        return ()
+    is_sparse = fullest < SPARSE_SHARE
+    chart = Chart(
         name="memory",
         title="Memory budget taken, per device",
         summary="Stacked bars: the share of each device's memory budget that its paths' parameters take.",
@@ -134,3 +138,4 @@ def _memory_chart(rows: Rows) -> Chart:
         rows=rows,
         note="The axis ends long before the whole budget." if is_sparse else "The line at 100 % is the whole budget.",
     )
+    return (chart,)

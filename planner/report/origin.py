@@ -12,8 +12,9 @@ from profiles.records import Fingerprint
 __all__ = ["origin_section", "study_rows"]
 
 _GRADES = (
-    "Figures come in three grades, which never look alike: a badge in tables and tiles; full, pale or hollow "
-    "marks and solid, dashed or dotted lines in charts. A figure that rests on others has the grade of the weakest."
+    "Figures come in three grades, which never look alike: a badge in tables and tiles; full, pale or hollow marks "
+    "(bars: full, pale or faint) and solid, dashed or dotted lines and edges in charts. A figure that rests on others "
+    "has the grade of the weakest."
 )
 _REBUILDING = (
     "`recplan report DIR` makes this page again from the report.json beside it; frames/ holds the rows behind every "

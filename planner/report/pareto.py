@@ -26,6 +26,7 @@ _NAMES = {
 }
 _COLUMNS = (
     Column(key="number", title="Trial", kind="integer"),
+    Column(key="name", title="Candidate"),
     Column(key="representation", title="Representation"),
     Column(key="auc", title="AUC", kind="auc", note="on validation rows, by which the search judges"),
     Column(key="log_loss", title="Log loss", kind="auc", note="on validation rows"),

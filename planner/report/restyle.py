@@ -10,10 +10,12 @@ from typing import Any
 from planner.report.provenance import GRADES
 from profiles.charts.theme import PALETTE, PROVENANCE_DASHES
 
-__all__ = ["DASHES", "FILLS", "grade_marks", "undash"]
+__all__ = ["AREA_FILLS", "DASHES", "FILLS", "grade_marks", "undash"]
 
 DASHES = tuple(PROVENANCE_DASHES[name] for name in GRADES)
 FILLS = (1.0, 0.55, 0.0)
+# An area without any fill looks like a gap between its neighbours.
+AREA_FILLS = (1.0, 0.55, 0.18)
 # Too small for a dashed edge.
 _POINTS = frozenset({"circle", "point", "square"})
 _LINES = frozenset({"line", "rule", "trail"})
@@ -37,7 +39,9 @@ def undash(spec: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def grade_marks(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """The spec with coloured marks drawn by their row's `provenance`: lines dashed, bars and points paler to hollow."""
+    """The spec with coloured marks drawn by their row's `provenance`: lines dashed, points paler to hollow, bars pale
+    with a dashed edge.
+    """
     body: dict[str, Any] = json.loads(json.dumps(spec))
     for view in _views(body):
         encoding = view.get("encoding", {})
@@ -49,7 +53,8 @@ def grade_marks(spec: Mapping[str, Any]) -> dict[str, Any]:
             encoding["strokeDash"] = _by_grade("nominal", list(DASHES))
         if mark["type"] not in _LINES:
             encoding["stroke"] = encoding["color"]
-            encoding["fillOpacity"] = _by_grade("ordinal", list(FILLS))
+            fills = FILLS if mark["type"] in _POINTS else AREA_FILLS
+            encoding["fillOpacity"] = _by_grade("ordinal", list(fills))
             mark["filled"] = True
             mark.setdefault("strokeWidth", 1.2)
     return body

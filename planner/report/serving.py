@@ -163,11 +163,15 @@ def _run_charts(facts: Facts, serving: ServingInputs) -> tuple[Chart, ...]:
     paths = {path.name: path.provenance for policy in facts.policies for path in policy.paths}
     latency, violations = _of_policies(serving.latency, facts), _of_policies(serving.violations, facts)
     # A path that took no query has no share to draw, and no grade here.
-    shares = tuple({**row, "provenance": paths[row["path"]]} for row in serving.path_share if row["path"] in paths)
+    shares = tuple(
+        {**row, "size_to": _size_to(facts, row), "provenance": paths[row["path"]]}
+        for row in serving.path_share
+        if row["path"] in paths
+    )
     allowed = 1 - facts.percentile / 100
     drawn: tuple[tuple[Chart, Rows, Callable[[], Any]], ...] = (
         (_LATENCY, latency, lambda: latency_chart(frame_of(latency), facts.sla_ms)),
-        (_shares_chart(serving.path_share_policy), shares, lambda: path_share_chart(frame_of(shares))),
+        (_shares_chart(facts, serving.path_share_policy), shares, lambda: path_share_chart(frame_of(shares))),
         (_VIOLATIONS, violations, lambda: violations_chart(frame_of(violations), allowed)),
     )
     return tuple(
@@ -177,12 +181,19 @@ def _run_charts(facts: Facts, serving: ServingInputs) -> tuple[Chart, ...]:
     )
 
 
-def _shares_chart(policy: str) -> Chart:
+def _size_to(facts: Facts, row: Row) -> int:
+    """The class's largest size that the workload knows."""
+    most = facts.largest_query
+    return int(row["size_to"] if most is None or most < row["size_from"] else min(row["size_to"], most))
+
+
+def _shares_chart(facts: Facts, label: str) -> Chart:
+    title = next((policy.title for policy in facts.policies if policy.label == label), label)
     return Chart(
         name="path_share",
         title="Path taken, by query size",
         summary="For each class of query sizes, the share of queries that each path took.",
-        note=f"Under {policy}." if policy else "",
+        note=f"Under {title}." if title else "",
         spec={},
         rows=(),
         half=True,

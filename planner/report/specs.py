@@ -12,7 +12,7 @@ from planner.report.provenance import GRADES
 from planner.report.restyle import DASHES, FILLS
 from profiles.charts.theme import PALETTE
 
-__all__ = ["SPARSE_SHARE", "capacity_spec", "memory_spec", "provenance_key_spec", "scatter_spec"]
+__all__ = ["SPARSE_SHARE", "capacity_spec", "memory_spec", "provenance_key_spec", "scatter_spec", "taken_per_device"]
 
 _BAND = 0.10
 SPARSE_SHARE = 0.2
@@ -56,7 +56,7 @@ def memory_spec(rows: Rows) -> dict[str, Any]:
 
     Where all take little (`SPARSE_SHARE`), the axis ends soon after them, and the budget's line is out of sight.
     """
-    fullest = max(_totals(rows).values(), default=0.0)
+    fullest = max(taken_per_device(rows).values(), default=0.0)
     is_sparse = fullest < SPARSE_SHARE
     furthest = fullest * 1.1 if is_sparse else max(1.0, fullest) * 1.02
     bars = (
@@ -140,7 +140,8 @@ def _log_ticks(low: float, high: float) -> list[float]:
     return [value for power in exponents for step in steps if low <= (value := step * 10.0**power) <= high]
 
 
-def _totals(rows: Rows) -> dict[str, float]:
+def taken_per_device(rows: Rows) -> dict[str, float]:
+    """The shares of the memory budget that its paths take together, per device."""
     totals: dict[str, float] = {}
     for row in rows:
         totals[row["device"]] = totals.get(row["device"], 0.0) + (row["share"] or 0.0)

@@ -16,11 +16,11 @@ def test_lines_are_dashed_by_what_they_rest_on() -> None:
     assert "fillOpacity" not in view["encoding"]
 
 
-@pytest.mark.parametrize(("mark", "dashed"), [("bar", True), ("point", False)])
-def test_areas_are_hollow_where_estimated(mark: str, dashed: bool) -> None:
+@pytest.mark.parametrize(("mark", "dashed", "fill"), [("bar", True, 0.18), ("point", False, 0.0)])
+def test_points_are_hollow_and_areas_faint_where_estimated(mark: str, dashed: bool, fill: float) -> None:
     encoding = grade_marks({**LINE, "mark": mark})["encoding"]
     scale = encoding["fillOpacity"]["scale"]
-    assert dict(zip(scale["domain"], scale["range"], strict=True))["estimated"] == 0
+    assert dict(zip(scale["domain"], scale["range"], strict=True))["estimated"] == fill
     assert ("strokeDash" in encoding) is dashed
 
 

@@ -12,6 +12,7 @@ from planner.report.pareto import front_rows, pareto_rows, search_section
 from planner.report.sections import answer_of, sections_of
 from planner.report.serving import policy_rows, serving_section
 from planner.report.validation import error_rows, validation_section
+from serving_sim.plan import Sizes, Workload
 from tests.planner.report.sample import (
     FINGERPRINT,
     profile_row,
@@ -156,6 +157,27 @@ def test_a_device_without_a_budget_has_no_bar() -> None:
     assert memory_rows(boundless) == ()
     assert path_rows(boundless)[0]["budget_share"] is None
     assert not mapping_section(boundless.to_object(), None).charts
+
+
+def test_budgets_that_are_hardly_touched_are_left_to_the_table() -> None:
+    plan = sample_plan()
+    large = tuple(replace(device, memory_bytes=100_000_000_000) for device in plan.devices)
+    section = mapping_section(replace(plan, devices=large).to_object(), None)
+    assert not section.charts
+    assert "budget_share" in {column.key for column in section.tables[0].filled_columns}
+
+
+def test_the_last_class_of_sizes_ends_with_the_workload() -> None:
+    plan = replace(sample_plan(), workload=Workload(qps=1000, sla_ms=10, sizes=Sizes(maximum=3000)))
+    chart = next(chart for chart in serving_section(plan.to_object(), sample_serving()).charts if chart.half)
+    assert max(row["size_to"] for row in chart.rows) == 3000
+    text = str(chart.spec)
+    assert "'label': '1'" in text
+    assert "'label': '2048-3000'" in text
+
+
+def test_members_of_the_front_are_called_by_their_candidates_name(sections: dict[str, Section]) -> None:
+    assert [column.title for column in sections["search"].tables[0].filled_columns][:2] == ["Trial", "Candidate"]
 
 
 def test_a_path_is_shown_at_the_size_nearest_to_the_mean() -> None:
