@@ -35,6 +35,13 @@ class ModelTarget:
     model: "Dlrm"
     args: tuple[Any, ...]
 
+    @property
+    def cut_rows(self) -> int | None:
+        """The rows to which the largest tables were cut, None where none was."""
+        if self.built == self.spec:
+            return None
+        return max(feature.cardinality for feature in self.built.features)
+
 
 profile_targets: "Registry[Callable[[], ModelTarget]]" = Registry("target")
 

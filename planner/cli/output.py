@@ -2,10 +2,12 @@
 
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 __all__ = ["message", "print_json", "print_lines", "print_table"]
+
+_NARROWEST = 5
 
 
 def message(text: str) -> None:
@@ -24,15 +26,37 @@ def print_lines(lines: Iterable[str]) -> None:
         print(line)
 
 
-def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], *, text_columns: int = 1) -> None:
-    """A table on stdout; the first `text_columns` read from the left, numbers behind them align on the right."""
+def print_table(
+    title: str,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    text_columns: int = 1,
+    folding: Collection[int] | None = None,
+) -> None:
+    """A table on stdout; the first `text_columns` read from the left, numbers behind them align on the right.
+
+    `folding`: the columns that give way where the terminal is narrow (all but the first by default); the others stay
+    whole, even if lines then are longer than the terminal is wide.
+    """
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
     table = Table(title=escape(title), title_justify="left", title_style="bold", header_style="dim", box=None)
+    lines = [tuple(row) for row in rows]
+    folds = range(1, len(columns)) if folding is None else folding
     for index, column in enumerate(columns):
-        table.add_column(escape(column), justify="left" if index < text_columns else "right", overflow="fold")
-    for row in rows:
-        table.add_row(*(escape(cell) for cell in row))
-    Console().print(table)
+        width = max(len(cell) for cell in (column, *(line[index] for line in lines)))
+        table.add_column(
+            escape(column),
+            justify="left" if index < text_columns else "right",
+            overflow="fold",
+            no_wrap=index not in folds,
+            min_width=min(width, _NARROWEST) if index in folds else width,
+        )
+    for line in lines:
+        table.add_row(*(escape(cell) for cell in line))
+    console = Console()
+    console.width = max(console.width, console.measure(table).minimum)
+    console.print(table)

@@ -12,6 +12,7 @@ def test_every_preset_is_a_target() -> None:
 def test_a_target_runs() -> None:
     target = profile_targets.get("dlrm-flights")()
     assert target.spec == target.built == get_preset("dlrm-flights")
+    assert target.cut_rows is None
     with torch.inference_mode():
         assert target.model(*target.args).shape == (256,)
 
@@ -20,6 +21,7 @@ def test_large_tables_are_cut_to_the_budget_and_the_true_spec_kept() -> None:
     target = build_target(get_preset("dlrm-kaggle"), batch=3, budget_bytes=20_000_000)
     assert target.spec.embedding_bytes == 2_160_804_928
     assert 19_000_000 < target.built.embedding_bytes <= 20_000_000
+    assert target.cut_rows == target.built.features[2].cardinality < 10_131_227
     assert target.built.features[8] == target.spec.features[8]
     assert target.model(*target.args).shape == (3,)
 
