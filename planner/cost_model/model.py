@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 
 import numpy as np
 
@@ -107,6 +108,10 @@ def fit_device_model(
         InputError: no usable row, rows of several set-ups, impossible latencies.
     """
     from threadpoolctl import threadpool_limits
+
+    # A limit holds only for libraries that are loaded when it is set.
+    for module in ("scipy.optimize", "sklearn.ensemble", "sklearn.gaussian_process"):
+        import_module(module)
 
     profiles = tuple(profiles)
     rows, scatter = training_rows(profiles), _scatter(profiles)

@@ -58,7 +58,7 @@ def fit_residual(features_NF: Floats, log_ratio_N: Floats, *, dimensions: int, s
     scale = np.where(scale > 1e-9, scale, 1.0)
     standard = (features_NF - center) / scale
     trees = GradientBoostingRegressor(
-        n_estimators=120, learning_rate=0.08, max_depth=4, min_samples_leaf=2, subsample=0.7, random_state=seed
+        n_estimators=70, learning_rate=0.13, max_depth=4, min_samples_leaf=2, subsample=0.7, random_state=seed
     )
     trees.fit(standard, target)
     process = _fit_process(standard[:, smooth], target)
