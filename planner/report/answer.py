@@ -96,8 +96,9 @@ def _figures(facts: Facts, best: PolicyFacts) -> str:
     text = f"{_basis(best)}, {_latency(facts, best)} and {format_accuracy(best.accuracy)} of the predictions are right"
     if best.static:
         text += _auc(best.paths[0]) if best.paths else ""
-    else:
-        routes = [f"{format_percent(path.share)} of the queries go to {path.title}{_auc(path)}" for path in best.paths]
+    elif best.paths:
+        first, *rest = [(format_percent(path.share), f"{path.title}{_auc(path)}") for path in best.paths]
+        routes = (f"{first[0]} of the queries go to {first[1]}", *(f"{share} to {title}" for share, title in rest))
         text += f": {join_names(routes)}"
     if best.max_qps is None or best.overloaded:
         return f"{text}."

@@ -19,6 +19,7 @@ CellKind = Literal[
     "flops",
     "percent",
     "range",
+    "words",
     "accuracy",
     "auc",
     "rate",

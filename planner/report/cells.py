@@ -97,4 +97,5 @@ _FORMATS: Mapping[str, Callable[[Any], str]] = {
     "rate": format_rate,
     "text": str,
     "tick": str,
+    "words": str,
 }

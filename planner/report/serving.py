@@ -101,7 +101,7 @@ def _columns(facts: Facts) -> tuple[Column, ...]:
     return (
         Column(key="title", title="Policy"),
         Column(key="holds", title="Holds", kind="tick", note=f"the SLA at p{facts.percentile:g}"),
-        Column(key="tail", title=f"p{facts.tail:g}", kind="range", graded=True),
+        Column(key="tail", title=f"p{facts.tail:g}", kind="words", graded=True),
         Column(
             key="violation_share", title="Late", kind="percent", graded=True, note="share of queries beyond the SLA"
         ),
