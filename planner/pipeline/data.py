@@ -48,7 +48,7 @@ def load_study_data(study: Study) -> StudyData:
     )
     if dataset.bad_rows:
         warnings.warn("; ".join(dataset.notes), stacklevel=2)
-    _check_choices(study.model, dataset.features)
+    _check_choices(study.model, dataset.features, study.where)
     splits = split_dataset(dataset, section.split, study.seed)
     fixed = study.workload.zipf()
     if fixed is not None:
@@ -60,7 +60,7 @@ def load_study_data(study: Study) -> StudyData:
     return StudyData(splits=splits, zipf=zipf, notes=dataset.notes)
 
 
-def _check_choices(model: ModelSection, features: tuple[Feature, ...]) -> None:
+def _check_choices(model: ModelSection, features: tuple[Feature, ...], where: str) -> None:
     found = {feature.name: feature for feature in features}
     for choice in model.features or ():
         if not isinstance(choice, FeatureChoice):
@@ -68,12 +68,12 @@ def _check_choices(model: ModelSection, features: tuple[Feature, ...]) -> None:
         feature = found[choice.name]
         if choice.cardinality is not None and choice.cardinality < feature.cardinality:
             raise InputError(
-                f"model.features.{choice.name}.cardinality: must be >= {feature.cardinality} as the data has, "
+                f"{where}: model.features.{choice.name}.cardinality: must be >= {feature.cardinality} as the data has, "
                 f"but got {choice.cardinality}"
             )
         if choice.pooling is not None and choice.pooling != feature.pooling:
             raise InputError(
-                f"model.features.{choice.name}.pooling: must be {feature.pooling} as the data has, "
+                f"{where}: model.features.{choice.name}.pooling: must be {feature.pooling} as the data has, "
                 f"but got {choice.pooling}"
             )
 

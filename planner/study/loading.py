@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 from planner.study.data import DataSection
 from planner.study.device import DeviceSection
 from planner.study.model import ModelSection
+from planner.study.references import check_references
 from planner.study.search import SearchSection
 from planner.study.sweep import SweepSection
-from planner.study.workload import WorkloadSection, skew_log
+from planner.study.workload import WorkloadSection
 from profiles.edge import STRICT, parse_object, read_toml, shown
 from profiles.errors import InputError, UnknownNameError
 
@@ -21,7 +22,10 @@ SCHEMA = "recplan.study/1"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Study:
-    """A question to recplan: data, model family, devices, workload, search space and budgets."""
+    """A question to recplan: data, model family, devices, workload, search space and budgets.
+
+    `folder` and `where` (its file's name, for messages) tell where it came from.
+    """
 
     __pydantic_config__: ClassVar = STRICT
     name: str
@@ -33,6 +37,7 @@ class Study:
     search: SearchSection = field(default_factory=SearchSection)
     sweep: SweepSection = field(default_factory=SweepSection)
     folder: Path = field(default_factory=Path, repr=False, compare=False)
+    where: str = field(default="study", repr=False, compare=False)
 
     def __post_init__(self) -> None:
         _check_name(self.name)
@@ -77,14 +82,18 @@ def study_from_object(body: Mapping[str, Any], where: str = "study", folder: Pat
     schema = fields.pop("schema", None)
     if schema != SCHEMA:
         raise InputError(f"{where}: schema: must be {SCHEMA!r}, but got {shown(schema)}")
-    if "folder" in fields:
-        raise InputError(f"{where}: folder: unknown key")
+    for key in ("folder", "where"):
+        if key in fields:
+            raise InputError(f"{where}: {key}: unknown key")
     study = parse_object(Study, fields, where)
-    skew_log(study.workload, folder)
     data = study.data
+    try:
+        check_references(data, study.model, study.workload, folder)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error
     if data.path is not None and not data.path.is_absolute():
         data = replace(data, path=folder / data.path)
-    return replace(study, data=data, folder=folder)
+    return replace(study, data=data, folder=folder, where=where)
 
 
 def load_study(path: Path) -> Study:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from profiles.edge import STRICT
 from profiles.errors import InputError
@@ -89,15 +89,27 @@ def _sizes(given: str | Mapping[str, float | str] | None, base: Path | None) -> 
         return Sizes(distribution="trace", source=_source(given, base))
     if "fixed" in given:
         size = _number("sizes.fixed", _only("sizes", given, required="fixed")["fixed"])
-        return Sizes(distribution="fixed", mean=size, maximum=max(4096, math.ceil(size)))
+        return _checked("fixed", distribution="fixed", mean=size, maximum=max(4096, math.ceil(size)))
     if "trace" in given:
         options = _only("sizes", given, required="trace", optional=("mean", "max"))
         source = _source(str(options["trace"]), base)
-        return Sizes(distribution="trace", source=source, mean=_mean(options, "mean"), maximum=_maximum(options))
+        return _checked(
+            "mean", distribution="trace", source=source, mean=_mean(options, "mean"), maximum=_maximum(options)
+        )
     options = _only("sizes", given, required="lognormal_mean", optional=("sigma", "max"))
     sigma = _number("sizes.sigma", options.get("sigma", 1.0))
     mean = _mean(options, "lognormal_mean")
-    return Sizes(distribution="lognormal", sigma=sigma, mean=mean, maximum=_maximum(options))
+    return _checked("lognormal_mean", distribution="lognormal", sigma=sigma, mean=mean, maximum=_maximum(options))
+
+
+def _checked(mean_key: str, **fields: Any) -> Sizes:
+    """The sizes; a complaint about them names the study's keys, not the plan's."""
+    try:
+        return Sizes(**fields)
+    except InputError as error:
+        key, _, complaint = str(error).partition(": ")
+        name = {"mean": mean_key, "maximum": "max"}.get(key, key)
+        raise InputError(f"sizes.{name}: {complaint.replace('maximum =', 'max =')}") from None
 
 
 def _mean(options: Mapping[str, float | str], key: str) -> float:

@@ -5,10 +5,11 @@ from pathlib import Path
 
 from profiles.registry import Registry
 from representations.datasets.criteo import load_criteo_kaggle, load_criteo_terabyte
+from representations.datasets.criteo_rows import CATEGORICAL_NAMES
 from representations.datasets.dataset import Dataset, zipf_exponents
-from representations.datasets.flights import load_flights
+from representations.datasets.flights import FLIGHTS_FEATURES, load_flights
 from representations.datasets.splits import SplitKind, Splits, split_dataset
-from representations.datasets.synthetic import SyntheticSpec, load_synthetic, make_synthetic
+from representations.datasets.synthetic import SYNTHETIC_FEATURES, SyntheticSpec, load_synthetic, make_synthetic
 
 __all__ = [
     "Dataset",
@@ -16,8 +17,10 @@ __all__ = [
     "Splits",
     "SyntheticSpec",
     "dataset_loaders",
+    "features_of_source",
     "load_dataset",
     "make_synthetic",
+    "needs_path",
     "split_dataset",
     "zipf_exponents",
 ]
@@ -28,6 +31,22 @@ dataset_loaders.register("criteo-kaggle", load_criteo_kaggle)
 dataset_loaders.register("criteo-terabyte", load_criteo_terabyte)
 dataset_loaders.register("flights", load_flights)
 dataset_loaders.register("synthetic", load_synthetic)
+_FEATURES = {
+    "criteo-kaggle": CATEGORICAL_NAMES,
+    "criteo-terabyte": CATEGORICAL_NAMES,
+    "flights": FLIGHTS_FEATURES,
+    "synthetic": SYNTHETIC_FEATURES,
+}
+
+
+def features_of_source(source: str) -> tuple[str, ...] | None:
+    """The categorical features that a source has, None where only its data tells."""
+    return _FEATURES.get(source)
+
+
+def needs_path(source: str) -> bool:
+    """Whether the source is a file that the user must have."""
+    return source in ("criteo-kaggle", "criteo-terabyte")
 
 
 def load_dataset(

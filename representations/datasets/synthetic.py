@@ -14,9 +14,10 @@ from representations.datasets.dataset import Dataset
 from representations.specs import Feature
 from representations.zipf import sample_ids
 
-__all__ = ["SyntheticData", "SyntheticSpec", "load_synthetic", "make_synthetic"]
+__all__ = ["SYNTHETIC_FEATURES", "SyntheticData", "SyntheticSpec", "load_synthetic", "make_synthetic"]
 
 _DEFAULT_FEATURES = {"user": 10_000, "item": 5_000, "category": 100, "context": 20}
+SYNTHETIC_FEATURES = tuple(_DEFAULT_FEATURES)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

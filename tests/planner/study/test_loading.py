@@ -107,6 +107,20 @@ def bad_values() -> Iterator[tuple[str, object, str]]:
     yield "sweep", {"milliseconds_per_visit": 0}, "milliseconds_per_visit: must be > 0"
 
 
+def bad_names() -> Iterator[tuple[str, object, str]]:
+    yield "where", "x", "study: where: unknown key"
+    yield "workload.sizes", {"lognormal_mean": 5000}, "study: workload.sizes.lognormal_mean: must be in [1, max = 4096]"
+    yield "workload.sizes", {"fixed": 0}, "study: workload.sizes.fixed: must be in [1, max = 4096], but got 0"
+    yield "workload.sizes", {"lognormal_mean": 9, "sigma": 99}, "study: workload.sizes.sigma: must be in [0, 10)"
+    yield "workload.sizes", {"trace": "azure-cod"}, "study: workload.sizes: unknown name 'azure-cod'"
+    yield "workload.arrivals", "azure", "study: workload.arrivals: unknown name 'azure'"
+    yield "workload.arrivals", "times.txt", "study: workload.arrivals: no such trace file: times.txt"
+    yield "workload.id_skew", "no-such.log", "study: workload.id_skew: must be 'data'"
+    yield "data.source", "flight", "study: data.source: unknown name 'flight' (did you mean 'flights'?)"
+    yield "data.source", "criteo-kaggle", "study: data.path: is missing"
+    yield "model.features", ["colour"], "study: model.features: unknown name 'colour'"
+
+
 def hostile_values() -> Iterator[tuple[str, object, str]]:
     yield "name", "../../x", "name: must not start with a dot"
     yield "name", "a/b", "nor hold slashes"
@@ -117,7 +131,7 @@ def hostile_values() -> Iterator[tuple[str, object, str]]:
     yield "workload.qps", 10**400, "workload.qps: "
 
 
-@pytest.mark.parametrize(("key", "value", "complaint"), [*bad_values(), *hostile_values()])
+@pytest.mark.parametrize(("key", "value", "complaint"), [*bad_values(), *bad_names(), *hostile_values()])
 def test_a_bad_value_is_one_message_that_names_the_key(
     body: dict[str, Any], key: str, value: object, complaint: str
 ) -> None:
