@@ -92,15 +92,20 @@ class TerminalProgress:
     def stage(self, title: str, total: int | None = None) -> Iterator[Stage]:
         """A bar for one step; a line with its time stays when it ends."""
         from rich.markup import escape
-        from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, Task, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as Bars
+        from rich.text import Text
+
+        class Count(MofNCompleteColumn):
+            def render(self, task: Task) -> Text:
+                return Text() if task.total is None else super().render(task)
 
         start = time.monotonic()
         columns = (
             SpinnerColumn(),
             TextColumn("{task.description}"),
             BarColumn(),
-            MofNCompleteColumn(),
+            Count(),
             TimeRemainingColumn(),
             TextColumn("[dim]{task.fields[note]}"),
         )

@@ -1,4 +1,5 @@
 import io
+import sys
 import time
 
 import pytest
@@ -42,6 +43,19 @@ def test_names_are_no_markup_and_any_order_of_calls_is_fine(
         stage.update(2, total=2)
     progress.say("see [file]")
     assert capsys.readouterr().out == ""
+
+
+def test_a_step_without_a_total_shows_no_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    err = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", err)
+    progress = TerminalProgress()
+    with progress.stage("fitting") as stage:
+        stage.update(0)
+    assert "0/?" not in err.getvalue()
+    with progress.stage("search", 3):
+        pass
+    assert "0/3" in err.getvalue()
 
 
 def test_a_pipe_gets_lines() -> None:
