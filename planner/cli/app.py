@@ -7,18 +7,27 @@ import errno
 import os
 import sys
 import warnings
-from typing import Any, TextIO
+from importlib.metadata import version
+from typing import Annotated, Any, TextIO
 
 import typer
 from typer.exceptions import TyperException
 
 from planner.cli import planning, reviewing, serving
 from planner.cli.output import message as tell
+from planner.cli.output import print_lines
 from profiles.errors import InputError, RecplanError
 
 __all__ = ["app", "main", "run"]
 
 DONE, FAILURE, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print_lines([f"recplan {version('recplan')}"])
+        raise typer.Exit
+
 
 app = typer.Typer(
     name="recplan",
@@ -29,6 +38,18 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+@app.callback()
+def _options(
+    show_version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Plan recommendation models from measurements of their building blocks."""
+    del show_version
+
+
 for module in (planning, serving, reviewing):
     module.register(app)
 

@@ -1,5 +1,6 @@
 """The commands that work on a study: `plan`, and its steps `sweep`, `validate`, `search`, `map`."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,8 +54,20 @@ def _job(study_file: Path, out: Path | None) -> _Job:
 
     study_object = read_toml(study_file)
     study = study_from_object(study_object, str(study_file), study_file.parent)
+    _warn_of_crowding(study)
     workspace = open_workspace(out or Path("out") / study.name)
     return _Job(study=study, study_object=study_object, workspace=workspace, progress=progress_for())
+
+
+def _warn_of_crowding(study: "Study") -> None:
+    servers = sum(device.servers for device in study.devices if device.hardware.is_local)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if servers * study.sweep.threads > cores:
+        threads = f" of {study.sweep.threads} threads" if study.sweep.threads > 1 else ""
+        message(
+            f"warning: devices: the local ones have {servers} servers{threads} in all, but this machine {cores} cores; "
+            "latencies are measured with the machine idle, so servers that share a core will be slower than planned"
+        )
 
 
 def plan(study: StudyFile, out: Out = None, ray: Ray = None, trials: Trials = None, json: Json = False) -> None:

@@ -3,6 +3,7 @@ import json
 import os
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -178,6 +179,27 @@ def test_a_bad_study_is_one_message_and_exit_code_two(
     assert "Traceback" not in said
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ('source = "flights"', 'source = "flight"', "study.toml: data.source: unknown name 'flight'"),
+        ('["carrier", "dest", "hour"]', '["colour"]', "study.toml: model.features: unknown name 'colour'"),
+        ("lognormal_mean = 64", "lognormal_mean = 5000", "study.toml: workload.sizes.lognormal_mean: must be in"),
+        (
+            'arrivals = "azure-conversation"',
+            'arrivals = "azure"',
+            "study.toml: workload.arrivals: unknown name 'azure'",
+        ),
+    ],
+)
+def test_names_are_looked_up_before_a_folder_is_made(
+    study_file: Path, tmp_path: Path, old: str, new: str, complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["plan", edited(study_file, tmp_path, old, new), "--out", str(tmp_path / "out")]) == 2
+    assert complaint in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_budget_nothing_fits_names_the_device_and_the_smallest_candidate(
     planned: Path, study_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -231,6 +253,19 @@ def test_a_full_disk_is_a_failure_that_keeps_what_was_finished(
     assert run(["report", str(planned)]) == 1
     assert "No space left on device; what was finished is kept" in capsys.readouterr().err
     assert (planned / "report.html").read_bytes() == page
+
+
+def test_more_local_servers_than_cores_is_a_warning(
+    study_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    crowded = edited(study_file, tmp_path, 'memory = "1 GB"', "servers = 9999")
+    assert run(["map", crowded, "--out", str(tmp_path / "out")]) == 2
+    assert "warning: devices: the local ones have 9999 servers in all" in capsys.readouterr().err
+
+
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out == f"recplan {version('recplan')}\n"
 
 
 def test_no_command_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:
