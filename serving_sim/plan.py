@@ -261,11 +261,13 @@ def edit_plan(body: Mapping[str, Any], edits: Iterable[str]) -> dict[str, Any]:
     """A copy of a plan's JSON form with dotted keys replaced, e.g. `workload.qps=2000` or `devices.gpu.servers=2`.
 
     Values are read as JSON where they can be, else as text. List items are named by their `name` or their index.
+    Another `policy.name` leaves the former policy's options behind.
 
     Raises:
         InputError: an edit without `=`, or a key that the plan does not have (with the keys it has there).
     """
     edited: dict[str, Any] = json.loads(json.dumps(body))
+    edits = tuple(edits)
     for edit in edits:
         key, equals, text = edit.partition("=")
         if not equals or not key:
@@ -276,6 +278,7 @@ def edit_plan(body: Mapping[str, Any], edits: Iterable[str]) -> dict[str, Any]:
             node = node[_place(node, step, key)]
         place = _place(node, last, key)
         node[place] = _value(text)
+    _drop_options_of_another_policy(body, edited, edited_options(edits))
     return edited
 
 
@@ -289,6 +292,14 @@ def edited_options(edits: Iterable[str]) -> tuple[str, ...]:
         elif key.startswith("policy.options."):
             names.append(key.removeprefix("policy.options."))
     return tuple(names)
+
+
+def _drop_options_of_another_policy(body: Mapping[str, Any], edited: dict[str, Any], kept: tuple[str, ...]) -> None:
+    before, after = body.get("policy"), edited.get("policy")
+    if isinstance(before, dict) and isinstance(after, dict) and before.get("name") != after.get("name"):
+        options = after.get("options")
+        if isinstance(options, dict):
+            after["options"] = {name: value for name, value in options.items() if name in kept}
 
 
 def _place(node: Any, step: str, key: str) -> Any:

@@ -12,6 +12,7 @@ from serving_sim.plan import (
     LatencyTable,
     Path,
     Plan,
+    PolicyChoice,
     Sizes,
     Workload,
     edit_plan,
@@ -113,6 +114,14 @@ def test_paths_must_be_unique_and_on_known_devices() -> None:
 def test_latency_that_falls_with_size_is_kept_with_a_warning() -> None:
     with pytest.warns(UserWarning, match="decreases with size"):
         LatencyTable(sizes=(1, 2), mean_ms=(2.0, 1.0))
+
+
+def test_another_policy_leaves_the_options_of_the_former_behind() -> None:
+    body = small_plan(policy=PolicyChoice(name="static", options={"path": "table-cpu"})).to_object()
+    assert edit_plan(body, ["policy.name=table-switch"])["policy"] == {"name": "table-switch", "options": {}}
+    chosen = edit_plan(body, ["policy.options.predicate=finish", "policy.name=mp-rec"])["policy"]["options"]
+    assert chosen == {"predicate": "finish"}
+    assert edit_plan(body, ["workload.qps=3"])["policy"] == body["policy"]
 
 
 def test_the_options_that_edits_set_are_known_by_name() -> None:
