@@ -64,7 +64,7 @@ class _Steps:
         return self.pool.memory_bytes - sum(one.parameter_bytes for one in self.chosen)
 
     def take_hybrid(self) -> None:
-        """The most accurate hybrid, then the largest k, then the fewest bytes.
+        """The best hybrid, then the largest k, then the fewest bytes.
 
         A hybrid that leaves room for a table goes before one that does not. One that takes the table's room is taken
         only if it meets the SLA at the mean query size: a device must not be left with a path that is always late.
@@ -88,10 +88,10 @@ class _Steps:
         pool = sharing or (in_time if is_table_possible else fitting)
         best = max(pool, key=lambda one: (one.quality, one.largest_k, -one.parameter_bytes, one.name))
         note = "" if sharing or not is_table_possible else "; no table fits beside it"
-        self._take("hybrid", best, f"the most accurate hybrid that fits{note}")
+        self._take("hybrid", best, f"the best hybrid that fits{note}")
 
     def take_table(self) -> None:
-        """The most accurate table among those at most 1.5 times as slow as the fastest that fits."""
+        """The best table among those at most 1.5 times as slow as the fastest that fits."""
         tables = self.pool.of("table")
         fitting = self._fitting(tables)
         if not fitting:
@@ -100,12 +100,12 @@ class _Steps:
         limit_ms = _TABLE_SLACK * min(self._latency_ms(one) for one in fitting)
         quick = [one for one in fitting if self._latency_ms(one) <= limit_ms]
         best = max(quick, key=lambda one: (one.quality, -self._latency_ms(one), one.name))
-        self._take("table", best, "the path for tight SLAs: the most accurate of the fast tables that fit")
+        self._take("table", best, "the path for tight SLAs: the best of the fast tables that fit")
 
     def take_dhe(self) -> None:
-        """The most accurate DHE (or select) that fits what is left and that no chosen path beats.
+        """The best DHE (or select) that fits what is left and that no chosen path beats.
 
-        Beside a hybrid and a table that leaves those between the two in accuracy and latency, and the rare one that is
+        Beside a hybrid and a table that leaves those between the two in quality and latency, and the rare one that is
         better than both. Where the memory kept a hybrid or a table away, this is the compact DHE.
         """
         role: Role = "between" if len(self.chosen) == 2 else "compact"

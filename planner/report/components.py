@@ -7,6 +7,7 @@ from planner.report.provenance import grade
 from planner.report.siblings import collapsed_rows, levels_that_fit
 from profiles.charts import icicle_chart, icicle_frame
 from profiles.records import ComponentProfile
+from profiles.units import format_ms
 
 __all__ = ["component_rows", "components_section"]
 
@@ -108,7 +109,14 @@ def _in_situ(row: ComponentProfile) -> float | None:
 
 def _prose(profile: tuple[ComponentProfile, ...]) -> str:
     root = profile[0]
-    return (
+    text = (
         f"One forward pass of {root.batch:,} samples on {root.device}. In situ is the latency inside the running "
         "model; alone and warm is the same component run by itself, again and again: the two differ where caches do."
+    )
+    if root.in_situ is None or root.warm is None:
+        return text
+    return (
+        f"{text} Timing every component adds some microseconds to each: the whole model takes "
+        f"{format_ms(root.warm.median_ms)} by itself and {format_ms(root.in_situ.median_ms)} while its "
+        f"{len(profile)} parts are timed, so read in situ for shares."
     )

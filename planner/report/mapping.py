@@ -38,7 +38,7 @@ _DECISIONS = (
     Column(
         key="role",
         title="Step",
-        note="hybrid: the most accurate; table: for tight SLAs; between: accuracy and latency between those two; "
+        note="hybrid: the best one; table: for tight SLAs; between: a DHE beside those two; "
         "compact: for a small memory; device: whether the device is used",
     ),
     Column(key="candidate", title="Candidate"),
