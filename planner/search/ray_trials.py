@@ -1,5 +1,6 @@
 """Trials on a Ray cluster: plain tasks that end in any order; the driver alone tells the journal."""
 
+import logging
 import os
 from collections.abc import Callable
 from types import TracebackType
@@ -48,7 +49,12 @@ class RayTrials:
             os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
             # Ray allows no settings where it joins a cluster.
             dashboard = False if self._address == "local" else None
-            ray.init(address=self._address, log_to_driver=False, include_dashboard=dashboard)
+            ray.init(
+                address=self._address,
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+                include_dashboard=dashboard,
+            )
             self._has_connected = True
         self._shared_trainer = ray.put(self._trainer)
         self._task = ray.remote(num_cpus=self._cpus, max_retries=self._retries)(train_candidate)
