@@ -1,0 +1,9 @@
+"""Hypothesis without deadlines, since machines are shared, and with the same examples in every run of CI."""
+
+import os
+
+from hypothesis import settings
+
+settings.register_profile("local", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "local")
