@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,12 +19,22 @@ __all__ = ["CapturedCall", "Observation", "clone_inputs", "observe", "signature"
 
 @dataclass(kw_only=True, slots=True)
 class CapturedCall:
-    """Inputs of one distinct call, and how often the module was called with inputs of that signature."""
+    """Inputs of one distinct call, and how often a pass calls the module with inputs of that signature.
+
+    `batch` is the place of the target's batch in which it was made, `weight` that batch's share in all figures.
+    """
 
     args: tuple[Any, ...]
     kwargs: Mapping[str, Any]
     signature: str
     count: int = 1
+    batch: int = 0
+    weight: float = 1.0
+
+    def context(self) -> AbstractContextManager[object]:
+        """What was in force when the call was captured."""
+        # No inference mode: what a user's module may cache in it could never be trained afterwards.
+        return torch.no_grad()
 
 
 @dataclass(kw_only=True, slots=True)

@@ -1,25 +1,50 @@
 """The result of profiling a model: its rows, and what they come to."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from profiles.records import ComponentProfile
+from profiles.kernel_time import KernelTime
+from profiles.profilers.protocol import Figure
+from profiles.records import ComponentProfile, Latency
 
-__all__ = ["SELF_KIND", "SELF_NAME", "ModelProfile"]
+__all__ = ["SELF_KIND", "SELF_NAME", "CallProfile", "ModelProfile"]
 
 SELF_KIND = "self"
 SELF_NAME = "(self)"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class CallProfile:
+    """One distinct call of a module: how often a pass of its batch makes it, and what one such call costs alone."""
+
+    path: str
+    batch: str
+    signature: str
+    count: int
+    warm: Latency | None = None
+    cold: Latency | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ModelProfile:
     """Rows in tree order, parents before children; the first is the model itself, whose path is empty.
+
+    `calls` are the distinct calls of each module, `kernels` the time by kernel where it was analysed, `figures` what
+    the names in the rows' figures mean, `costs` what looking took (`capture_seconds`, `hook_overhead`, ...), `notes`
+    what was changed by looking.
 
     Beside each module that has children stands a row `PATH.(self)` of kind `self`: what it does outside them.
     """
 
     rows: tuple[ComponentProfile, ...]
     profile_seconds: float
+    name: str = ""
+    calls: tuple[CallProfile, ...] = ()
+    kernels: tuple[KernelTime, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    costs: Mapping[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     @property
     def modules(self) -> tuple[ComponentProfile, ...]:

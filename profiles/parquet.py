@@ -20,7 +20,7 @@ _PROFILE_TYPES: Mapping[str, type[pl.DataType]] = {
     **dict.fromkeys(("batch", "calls", "depth", "parameter_bytes", "peak_memory_bytes"), pl.Int64),
     **dict.fromkeys(("flops", "bytes_moved", "mfu", "bandwidth_share"), pl.Float64),
 }
-_JSON_COLUMNS = ("artefacts", "fingerprint_libraries")
+_JSON_COLUMNS = ("artefacts", "figures", "fingerprint_libraries")
 
 
 def _frame_schema() -> dict[str, type[pl.DataType]]:
@@ -39,7 +39,7 @@ FRAME_SCHEMA: Mapping[str, type[pl.DataType]] = _frame_schema()
 
 
 def profile_frame(profiles: Sequence[ComponentProfile]) -> pl.DataFrame:
-    """One row per profile with the columns of `to_flat`; artefacts and libraries as JSON text."""
+    """One row per profile with the columns of `to_flat`; artefacts, figures and libraries as JSON text."""
     rows = [_to_columns(profile) for profile in profiles]
     return pl.DataFrame(rows, schema=dict(FRAME_SCHEMA), orient="row")
 
@@ -78,5 +78,5 @@ def _to_columns(profile: ComponentProfile) -> dict[str, Any]:
 
 
 def _from_columns(row: Mapping[str, Any]) -> ComponentProfile:
-    parsed = dict(row) | {name: json.loads(row[name]) for name in _JSON_COLUMNS}
+    parsed = dict(row) | {name: json.loads(row[name]) for name in _JSON_COLUMNS if name in row}
     return ComponentProfile.from_flat(parsed)

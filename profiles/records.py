@@ -57,7 +57,7 @@ class ComponentProfile:
     """One measured (or aggregated, estimated, skipped) component.
 
     `mfu` and `bandwidth_share` are shares of the device's dense peaks, None where no peak is known or none applies.
-    `peak_memory_bytes` of an aggregated row is a lower bound.
+    `peak_memory_bytes` of an aggregated row is a lower bound. `figures` are what further profilers found, by name.
     """
 
     path: str
@@ -85,10 +85,11 @@ class ComponentProfile:
     mfu: float | None = None
     bandwidth_share: float | None = None
     artefacts: Mapping[str, str] = field(default_factory=dict)
+    figures: Mapping[str, float | None] = field(default_factory=dict)
 
     def to_row(self) -> dict[str, Any]:
         """A JSON-ready object with nested latencies and fingerprint, carrying the schema."""
-        return {"schema": SCHEMA, **asdict(self), "artefacts": dict(self.artefacts)}
+        return {"schema": SCHEMA, **asdict(self), "artefacts": dict(self.artefacts), "figures": dict(self.figures)}
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> "ComponentProfile":

@@ -135,14 +135,14 @@ def _check_target(target: str) -> None:
 
 def _load(target: str) -> "tuple[Target, _AskedFor | None]":
     """The target, and for a built-in model what was asked for."""
-    from profiles.providers.target import Target, load_target
+    from profiles.providers.target import InputBatch, Target, load_target
     from representations.target import profile_targets
 
     if ":" in target:
         return load_target(target), None
     built = profile_targets.get(target)()
     asked = _AskedFor(parameter_bytes=built.spec.parameter_bytes, rows=built.cut_rows)
-    return Target(name=target, model=built.model, args=built.args), asked
+    return Target(name=target, model=built.model, batches=(InputBatch(args=built.args),)), asked
 
 
 def _write_profile(result: "ModelProfile", out: Path) -> None:

@@ -1,7 +1,7 @@
 """A PyTorch target: `package.module:function`, whose function returns (model, inputs)."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -12,17 +12,47 @@ from profiles.errors import InputError
 if TYPE_CHECKING:
     from torch import nn
 
-__all__ = ["Target", "load_target"]
+__all__ = ["InputBatch", "Target", "load_target"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class InputBatch:
+    """Arguments of one forward pass; figures over several batches are means weighted by `weight`."""
+
+    args: tuple[Any, ...] = ()
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    weight: float = 1.0
+    label: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.weight > 0:
+            raise InputError(f"batch {self.label!r}: weight must be > 0, but got {self.weight}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Target:
-    """A model and the arguments of one forward pass."""
+    """A model and the batches it is profiled on.
+
+    Of a model that was scaled down to fit the device, `true_parameter_bytes` holds by module path the bytes of the
+    modules as they were asked for. `resized` gives the first batch with another number of samples.
+    """
 
     name: str
     model: "nn.Module"
-    args: tuple[Any, ...] = ()
-    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    batches: tuple[InputBatch, ...] = (InputBatch(),)
+    true_parameter_bytes: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    resized: Callable[[int], InputBatch] | None = None
+
+    @property
+    def args(self) -> tuple[Any, ...]:
+        """Positional arguments of the first batch."""
+        return self.batches[0].args
+
+    @property
+    def kwargs(self) -> Mapping[str, Any]:
+        """Keyword arguments of the first batch."""
+        return self.batches[0].kwargs
 
 
 def load_target(name: str) -> Target:
@@ -68,11 +98,15 @@ def _checked(name: str, result: Any) -> Target:
     if not isinstance(model, nn.Module):
         raise InputError(f"target {name!r}: the model must be a torch.nn.Module, but is a {type(model).__name__}")
     if isinstance(inputs, Mapping):
-        return Target(name=name, model=model, kwargs=dict(inputs))
+        return _one_batch(name, model, InputBatch(kwargs=dict(inputs)))
     if not isinstance(inputs, tuple):
         raise InputError(
             f"target {name!r}: inputs must be a tuple, a dict, or a (tuple, dict), but are a {type(inputs).__name__}"
         )
     if len(inputs) == 2 and isinstance(inputs[0], tuple) and isinstance(inputs[1], Mapping):
-        return Target(name=name, model=model, args=inputs[0], kwargs=dict(inputs[1]))
-    return Target(name=name, model=model, args=inputs)
+        return _one_batch(name, model, InputBatch(args=inputs[0], kwargs=dict(inputs[1])))
+    return _one_batch(name, model, InputBatch(args=inputs))
+
+
+def _one_batch(name: str, model: "nn.Module", batch: InputBatch) -> Target:
+    return Target(name=name, model=model, batches=(batch,))

@@ -1,0 +1,43 @@
+"""A module as it is profiled alone: prepared, with the calls to replay."""
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from profiles.capture import CapturedCall
+
+__all__ = ["Phase", "Subject"]
+
+Phase = Literal["forward", "backward"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Subject:
+    """`module` may be a prepared version (compiled, cast) of `original`, which is the one in the model's tree.
+
+    `calls` are the distinct calls of one pass of the model over its batches; figures of a pass are their sum, each
+    weighted by its `count`. The model itself is the subject whose `path` is empty.
+    """
+
+    path: str
+    module: "nn.Module"
+    original: "nn.Module"
+    calls: "tuple[CapturedCall, ...]"
+    torch_name: str = "cpu"
+    phase: Phase = "forward"
+
+    @property
+    def is_model(self) -> bool:
+        """Whether this is the whole model."""
+        return not self.path
+
+    def context(self, call: "CapturedCall") -> AbstractContextManager[object]:
+        """What was in force when the call was captured: gradient and inference mode, autocast."""
+        return call.context()
+
+    def run(self, call: "CapturedCall") -> Any:
+        """One forward call on the captured inputs, in whatever context the caller has entered; returns the output."""
+        return self.module(*call.args, **call.kwargs)
