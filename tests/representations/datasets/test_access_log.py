@@ -1,0 +1,49 @@
+import lzma
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from profiles.errors import CorruptFileError, InputError
+from representations.datasets.access_log import load_access_log
+
+
+def test_bundled_log_has_its_published_size() -> None:
+    ids = load_access_log("scarab")
+    assert len(ids) == 1_245_184
+    assert len(np.unique(ids)) == 258_368
+
+
+def test_every_format_reads_the_same(tmp_path: Path) -> None:
+    ids = np.array([3, 1, 2**40], dtype=np.int64)
+    body = ids.astype(">i8").tobytes()
+    (tmp_path / "a.trace").write_bytes(body)
+    (tmp_path / "a.trace.xz").write_bytes(lzma.compress(body))
+    (tmp_path / "a.txt").write_text("3\n1\n1099511627776\n")
+    np.save(tmp_path / "a.npy", ids)
+    for name in ("a.trace", "a.trace.xz", "a.txt", "a.npy"):
+        assert load_access_log(tmp_path / name).tolist() == ids.tolist()
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "message"),
+    [
+        ("a.txt", b"1\nx\n", r"line 2: must be one integer, but got 'x'"),
+        ("a.bin", b"", r"must end in one of"),
+        ("a.trace", b"1234567", r"7 bytes are no whole number"),
+        ("a.trace.xz", b"1234567", r"not a whole xz file"),
+        ("a.npy", b"\x93NUMPY", r"not a whole NumPy file"),
+    ],
+)
+def test_bad_file_names_place_and_value(tmp_path: Path, name: str, body: bytes, message: str) -> None:
+    (tmp_path / name).write_bytes(body)
+    with pytest.raises((InputError, CorruptFileError), match=message):
+        load_access_log(tmp_path / name)
+
+
+def test_missing_file_and_floats_are_errors(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there is no"):
+        load_access_log(tmp_path / "none.trace")
+    np.save(tmp_path / "f.npy", np.array([1.5]))
+    with pytest.raises(InputError, match="float64"):
+        load_access_log(tmp_path / "f.npy")
