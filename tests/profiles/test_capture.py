@@ -7,7 +7,7 @@ from torch import nn
 
 from profiles.capture import clone_inputs, observe, signature
 from profiles.tree import module_tree
-from tests.profiles.models import Net, Raising, net_inputs
+from tests.profiles.small_models import Net, Raising, net_inputs
 
 
 class Pair(NamedTuple):

@@ -6,7 +6,7 @@ from torch import nn
 
 from profiles.tracing import tracing
 from profiles.tree import module_tree
-from tests.profiles.models import Net, Raising, Recursive, net_inputs
+from tests.profiles.small_models import Net, Raising, Recursive, net_inputs
 
 
 def test_spans_nest_and_name_their_callers() -> None:

@@ -1,7 +1,7 @@
 from torch import nn
 
 from profiles.tree import breadth_first, module_tree
-from tests.profiles.models import Net
+from tests.profiles.small_models import Net
 
 
 def test_parents_stand_before_their_children() -> None:

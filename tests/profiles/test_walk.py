@@ -11,7 +11,7 @@ from profiles.model_profile import ModelProfile
 from profiles.records import ComponentProfile
 from profiles.store import ProfileStore
 from profiles.walk import ProfileOptions, profile_model
-from tests.profiles.models import Gate, Net, Raising, Recursive, net_inputs
+from tests.profiles.small_models import Gate, Net, Raising, Recursive, net_inputs
 
 QUICK = ProfileOptions(threads=1, seconds_per_visit=1e-4, samples_per_visit=1)
 
