@@ -28,8 +28,8 @@ def add_latencies(latencies: Sequence[Latency | None]) -> Latency | None:
     )
 
 
-def scale_latency(latency: Latency, calls: int) -> Latency:
-    """The latency of that many equal calls."""
+def scale_latency(latency: Latency, calls: float) -> Latency:
+    """The latency of that many equal calls, a fraction where batches are weighted."""
     return Latency(
         p25_ms=latency.p25_ms * calls,
         median_ms=latency.median_ms * calls,

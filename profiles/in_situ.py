@@ -1,7 +1,7 @@
 """Latency of modules where they stand: light hooks around every call during passes of the whole model."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from profiles.capture import clone_inputs
+from profiles.providers.target import InputBatch
 from profiles.records import Latency
 from profiles.timing import Sample, gc_paused, summarize
 from profiles.tracing import Span, tracing
@@ -36,16 +37,22 @@ class InSituTimes:
         self._inclusive: dict[int, list[Sample]] = {}
         self._own: dict[int, list[Sample]] = {}
 
-    def visit(self, model: nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any], passes: int) -> None:
+    @property
+    def visits(self) -> int:
+        """How often the model was visited."""
+        return self._visits
+
+    def visit(self, model: nn.Module, batches: Sequence[InputBatch], passes: int) -> None:
         """Run the model under the hooks; a model that raises leaves the times of the calls that returned.
 
-        Passes under contention are taken again, at most as many as were asked for.
+        A pass runs every batch once, and its times are their weighted mean. Passes under contention are taken again,
+        at most as many as were asked for.
         """
         self._visits += 1
         clean: list[Times] = []
         contended: list[Times] = []
         while len(clean) < passes and len(clean) + len(contended) < 2 * passes:
-            times, wall_over_cpu = self._run(model, clone_inputs(args), clone_inputs(kwargs))
+            times, wall_over_cpu = self._pass(model, batches)
             is_clean = self._is_cuda or wall_over_cpu <= MOST_WALL_OVER_CPU
             (clean if is_clean else contended).append(times)
         for times in (*clean, *contended)[:passes]:
@@ -63,6 +70,14 @@ class InSituTimes:
         if not samples:
             return None
         return replace(summarize([samples], sees_contention=not self._is_cuda), visits=self._visits)
+
+    def _pass(self, model: nn.Module, batches: Sequence[InputBatch]) -> tuple[Times, float]:
+        weight, times, ratios = sum(batch.weight for batch in batches), [], []
+        for batch in batches:
+            of_batch, wall_over_cpu = self._run(model, clone_inputs(batch.args), clone_inputs(dict(batch.kwargs)))
+            times += [(span, duration_ms * (batch.weight / weight)) for span, duration_ms in of_batch]
+            ratios.append(wall_over_cpu)
+        return times, max(ratios)
 
     def _run(self, model: nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Times, float]:
         meter, elapsed_ms = (_cuda_event, _cuda_ms) if self._is_cuda else (time.perf_counter_ns, _ns_to_ms)

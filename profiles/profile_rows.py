@@ -1,117 +1,175 @@
-"""The rows of a model's profile, from what was seen and timed of its modules."""
+"""The rows of a model's profile: of each module what was measured, then what its children come to."""
 
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import torch
 from torch import nn
 
 from profiles.aggregation import add_latencies, sum_of, weighted_mfu
 from profiles.capture import Observation
-from profiles.in_situ import InSituTimes
-from profiles.isolation import IsolatedRun
-from profiles.model_profile import SELF_KIND, SELF_NAME
-from profiles.records import ComponentProfile, Fingerprint
+from profiles.model_profile import SELF_KIND, SELF_NAME, CallProfile
+from profiles.module_part import ModulePart
+from profiles.profilers.protocol import Figure, Finding
+from profiles.records import ComponentProfile, Fingerprint, Latency
+from profiles.subject import Phase
 from profiles.traffic import state_bytes, tensors_of
 from profiles.tree import ModuleNode
 from profiles.utilisation import bandwidth_share, model_flops_share
 
-__all__ = ["NEVER_CALLED", "Measurements", "profile_rows"]
+__all__ = ["NEVER_CALLED", "Measured", "assemble", "module_part"]
 
 NEVER_CALLED = "never called in the forward pass"
+_ROW_FIELDS = frozenset(field.name for field in fields(ComponentProfile))
 Rows = list[ComponentProfile]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Measurements:
-    """What one walk gathered; the tuples are by node index, `cold` is empty where it was not asked for."""
+class Measured:
+    """What was gathered of one module in one phase.
 
-    nodes: tuple[ModuleNode, ...]
-    observed: tuple[Observation, ...]
-    in_situ: InSituTimes
-    warm: tuple[IsolatedRun, ...]
-    cold: tuple[IsolatedRun, ...]
+    `failure` tells why it could not be run alone, `left_out` why it was not meant to be.
+    """
+
+    node: ModuleNode
+    seen: Observation
     fingerprint: Fingerprint
+    phase: Phase = "forward"
+    preprocessors: tuple[str, ...] = ()
+    in_situ: Latency | None = None
+    own: Latency | None = None
+    findings: tuple[Finding, ...] = ()
+    calls: tuple[CallProfile, ...] = ()
+    failure: str = ""
+    left_out: str = ""
 
 
-def profile_rows(found: Measurements) -> tuple[ComponentProfile, ...]:
-    """The rows in tree order; children are made before their parents, which may need their sums."""
-    waiting: dict[int, list[Rows]] = {}
-    for node in reversed(found.nodes):
-        children = waiting.pop(node.index, [])[::-1]
-        row = _row(found, node, [rows[0] for rows in children])
-        own = [_self_row(found, node, row)] if children and row.calls else []
-        subtree = [row, *own, *(line for rows in children for line in rows)]
-        if node.parent is None:
-            return tuple(subtree)
-        waiting.setdefault(node.parent, []).append(subtree)
-    return ()
+def module_part(found: Measured) -> ModulePart:
+    """The module's row, that of what it does outside its children, and what profilers found beside figures."""
+    row = _row(found)
+    own = None if found.node.is_leaf or found.phase == "backward" or not row.calls else _self_row(found, row)
+    return ModulePart(
+        index=found.node.index,
+        parent=found.node.parent,
+        row=row,
+        own=own,
+        is_aggregated=row.provenance == "skipped" and not found.left_out,
+        calls=found.calls,
+        kernels=tuple(kernel for finding in found.findings for kernel in finding.kernels),
+    )
 
 
-def _row(found: Measurements, node: ModuleNode, children: Rows) -> ComponentProfile:
-    seen, run = found.observed[node.index], found.warm[node.index]
+def assemble(parts: Sequence[ModulePart], figures: Sequence[Figure] = ()) -> tuple[ComponentProfile, ...]:
+    """The rows in tree order, the forward one first; children are made before their parents, which may need their sums.
+
+    `figures` tell how a parent adds up what profilers found.
+    """
+    by_index: dict[int, list[ModulePart]] = {}
+    for part in parts:
+        by_index.setdefault(part.index, []).append(part)
+    waiting: dict[int | None, list[tuple[Rows, Rows]]] = {}
+    for index in sorted(by_index, reverse=True):
+        shown = sorted(by_index[index], key=lambda part: part.row.phase != "forward")
+        children = waiting.pop(index, [])[::-1]
+        rows = [_with_children(part, [row for heads, _ in children for row in heads], figures) for part in shown]
+        own = [part.own for part in shown if part.own and children]
+        subtree = [*rows, *own, *(line for _, lines in children for line in lines)]
+        waiting.setdefault(shown[0].parent, []).append((rows, subtree))
+    return tuple(line for _, lines in reversed(waiting.get(None, [])) for line in lines)
+
+
+def _with_children(part: ModulePart, rows: Rows, figures: Sequence[Figure]) -> ComponentProfile:
+    children = [row for row in rows if row.phase == part.row.phase]
+    row = part.row
+    if children and row.phase == "forward":
+        row = _with_bytes(row, sum_of([child.bytes_moved for child in children]))
+    return _aggregated(row, children, figures) if part.is_aggregated else row
+
+
+def _row(found: Measured) -> ComponentProfile:
+    node, seen = found.node, found.seen
     row = replace(
-        _blank_row(found, node),
-        in_situ=found.in_situ.inclusive(node.index),
-        warm=run.latency(),
-        cold=found.cold[node.index].latency() if found.cold else None,
-        flops=seen.flops if seen.calls else None,
-        bytes_moved=sum_of([child.bytes_moved for child in children]) if children else seen.bytes_moved,
+        _blank_row(found),
+        in_situ=found.in_situ,
+        flops=seen.flops if seen.calls and found.phase == "forward" else None,
+        bytes_moved=seen.bytes_moved if found.phase == "forward" else None,
         parameter_bytes=state_bytes(node.module) if node.first_path is None else 0,
     )
+    for finding in found.findings:
+        row = _with_finding(row, finding)
     if row.warm is None:
-        return _aggregated(row, children, run.failure or NEVER_CALLED)
-    latency_ms = row.warm.median_ms
+        return row.skipped(found.left_out or found.failure or NEVER_CALLED)
+    if row.mfu is None:
+        row = replace(row, mfu=model_flops_share(row.flops, row.warm.median_ms, row.device, row.dtype))
+    return _with_bytes(row, row.bytes_moved)
+
+
+def _with_bytes(row: ComponentProfile, bytes_moved: float | None) -> ComponentProfile:
+    share = bandwidth_share(bytes_moved, row.warm.median_ms, row.device) if row.warm else None
+    return replace(row, bytes_moved=bytes_moved, bandwidth_share=share)
+
+
+def _with_finding(row: ComponentProfile, finding: Finding) -> ComponentProfile:
+    """Figures that are the row's own fields fill these, all others go to its `figures`."""
+    own: dict[str, Any] = {name: value for name, value in finding.figures.items() if name in _ROW_FIELDS}
+    further = {name: value for name, value in finding.figures.items() if name not in _ROW_FIELDS}
     return replace(
         row,
-        mfu=model_flops_share(row.flops, latency_ms, row.device, row.dtype),
-        bandwidth_share=bandwidth_share(row.bytes_moved, latency_ms, row.device),
+        **own,
+        figures={**row.figures, **further},
+        artefacts={**row.artefacts, **finding.artefacts},
+        reason="; ".join(filter(None, (row.reason, *finding.notes))),
     )
 
 
-def _aggregated(row: ComponentProfile, children: Rows, reason: str) -> ComponentProfile:
+def _aggregated(row: ComponentProfile, children: Rows, figures: Sequence[Figure]) -> ComponentProfile:
     known = [child for child in children if child.provenance != "skipped"]
     if not known:
-        return replace(row.skipped(reason), flops=None)
+        return replace(row, flops=None)
     return replace(
         row,
         provenance="aggregated",
-        reason=f"{reason}; summed from its children",
+        reason=f"{row.reason}; summed from its children",
         in_situ=row.in_situ or add_latencies([child.in_situ for child in known]),
         warm=add_latencies([child.warm for child in known]),
         cold=add_latencies([child.cold for child in known]),
         flops=sum_of([child.flops for child in known]),
         mfu=weighted_mfu(known),
+        figures={**row.figures, **_added_up(known, figures)},
     )
 
 
-def _self_row(found: Measurements, node: ModuleNode, parent: ComponentProfile) -> ComponentProfile:
-    flops, own = found.observed[node.index].self_flops, found.in_situ.own(node.index)
-    path = f"{node.path}.{SELF_NAME}" if node.path else SELF_NAME
+def _added_up(children: Rows, figures: Sequence[Figure]) -> Mapping[str, float]:
+    added: dict[str, float] = {}
+    for figure in figures:
+        values = [value for child in children if (value := child.figures.get(figure.name)) is not None]
+        if values and figure.aggregation != "none":
+            added[figure.name] = sum(values) if figure.aggregation == "sum" else max(values)
+    return added
+
+
+def _self_row(found: Measured, parent: ComponentProfile) -> ComponentProfile:
+    flops, own = found.seen.self_flops, found.own
+    path = f"{parent.path}.{SELF_NAME}" if parent.path else SELF_NAME
     row = replace(
-        parent,
+        _blank_row(found),
         path=path,
         kind=SELF_KIND,
         depth=parent.depth + 1,
-        content_hash=_content_hash(path, parent.spec, found.fingerprint),
-        provenance="measured",
+        content_hash=_content_hash(path, found, parent.spec),
         reason="in the model: its parent minus the modules that it calls",
         in_situ=own,
-        warm=None,
-        cold=None,
         flops=flops,
-        bytes_moved=None,
-        parameter_bytes=None,
         mfu=model_flops_share(flops, own.median_ms, parent.device, parent.dtype) if own else None,
-        bandwidth_share=None,
     )
     return row if own else replace(row.skipped(parent.reason), flops=None)
 
 
-def _blank_row(found: Measurements, node: ModuleNode) -> ComponentProfile:
-    seen = found.observed[node.index]
+def _blank_row(found: Measured) -> ComponentProfile:
+    node, seen = found.node, found.seen
     inputs = [call.signature for call in seen.calls]
     spec = json.dumps({"class": type(node.module).__name__, "spec": node.module.extra_repr(), "inputs": inputs})
     tensors = list(tensors_of([(call.args, call.kwargs) for call in seen.calls]))
@@ -120,13 +178,15 @@ def _blank_row(found: Measurements, node: ModuleNode) -> ComponentProfile:
         class_name=type(node.module).__name__,
         kind="leaf" if node.is_leaf else "container",
         spec=spec,
-        content_hash=_content_hash(node.path, spec, found.fingerprint),
+        content_hash=_content_hash(node.path, found, spec),
         device=found.fingerprint.device,
         batch=next((tensor.shape[0] for tensor in tensors if tensor.ndim and tensor.shape[0]), 1),
         dtype=_dtype_of(node.module, tensors),
         fingerprint=found.fingerprint,
         provenance="measured",
         reason=_sharing(node),
+        phase=found.phase,
+        preprocessors=found.preprocessors,
         calls=seen.call_count,
         depth=node.depth,
     )
@@ -138,8 +198,10 @@ def _sharing(node: ModuleNode) -> str:
     return f"also at {', '.join(node.aliases)}" if node.aliases else ""
 
 
-def _content_hash(path: str, spec: str, fingerprint: Fingerprint) -> str:
-    return hashlib.sha256(f"{path}|{spec}|{fingerprint.device_key()}".encode()).hexdigest()[:24]
+def _content_hash(path: str, found: Measured, spec: str) -> str:
+    mode = "|".join((*((found.phase,) if found.phase != "forward" else ()), *found.preprocessors))
+    text = f"{path}|{spec}|{found.fingerprint.device_key()}" + (f"|{mode}" if mode else "")
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
 def _dtype_of(module: nn.Module, tensors: Sequence[torch.Tensor]) -> str:

@@ -157,13 +157,16 @@ def time_visit(
     clock: Clock,
     options: TimingOptions,
     before: Call | None = None,
+    *,
+    warm_up: bool = True,
 ) -> tuple[Sample, ...]:
-    """The samples of one visit, after an untimed call that warms up.
+    """The samples of one visit, after an untimed call unless the caller has just made one (`warm_up`).
 
     `before` runs untimed before every sample, which is then of a single call: sweep the caches there for cold samples.
     """
     with gc_paused():
-        call()
+        if warm_up:
+            call()
         start = time.perf_counter()
         repeats, taken = (1, None) if before else _calibrate(call, clock, options.min_sample_ms)
         clean: list[Sample] = []
