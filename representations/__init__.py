@@ -8,6 +8,7 @@ from representations.components import PlacedComponent, components_of, model_wor
 from representations.datasets import Dataset, Splits, load_dataset, split_dataset, zipf_exponents
 from representations.ids import check_ids
 from representations.metrics import Metrics
+from representations.model_provider import RecommendationModels
 from representations.presets import get_preset, model_presets
 from representations.provider import RecommendationProvider
 from representations.specs import (
@@ -20,17 +21,19 @@ from representations.specs import (
     embedding_from_object,
     model_from_object,
 )
-from representations.target import ModelTarget, build_target, profile_targets
-from representations.training_config import TrainingConfig, TrainingProgress, TrainingResult
+from representations.target import build_target
+from representations.training_config import Checkpoints, TrainingConfig, TrainingProgress, TrainingResult
 
 if TYPE_CHECKING:
     from representations.build import build_model
     from representations.dlrm import Dlrm
     from representations.embedding import build_embedding
     from representations.model_file import load_model, save_model
+    from representations.progress_bar import training_bar
     from representations.training import predict, train
 
 __all__ = [
+    "Checkpoints",
     "Dataset",
     "DheSpec",
     "Dlrm",
@@ -39,8 +42,8 @@ __all__ = [
     "HybridSpec",
     "Metrics",
     "ModelSpec",
-    "ModelTarget",
     "PlacedComponent",
+    "RecommendationModels",
     "RecommendationProvider",
     "Splits",
     "TableSpec",
@@ -61,10 +64,10 @@ __all__ = [
     "model_presets",
     "model_work",
     "predict",
-    "profile_targets",
     "save_model",
     "split_dataset",
     "train",
+    "training_bar",
     "with_representation",
     "work_of",
     "zipf_exponents",
@@ -80,5 +83,6 @@ __getattr__ = lazy_attributes(
         "predict": "representations.training",
         "save_model": "representations.model_file",
         "train": "representations.training",
+        "training_bar": "representations.progress_bar",
     },
 )

@@ -1,7 +1,8 @@
 """How a model is trained, what is told while it is, and what comes out: plain data, without torch."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, get_args
 
 from profiles.errors import InputError
 from representations.metrics import Metrics
@@ -10,17 +11,21 @@ from representations.specs import ModelSpec
 if TYPE_CHECKING:
     from representations.dlrm import Dlrm
 
-__all__ = ["TrainingConfig", "TrainingProgress", "TrainingResult"]
+__all__ = ["Checkpoints", "DenseOptimizer", "Precision", "TrainingConfig", "TrainingProgress", "TrainingResult"]
+
+DenseOptimizer = Literal["adam", "sgd"]
+Precision = Literal["float32", "bfloat16"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrainingConfig:
-    """Adam with `learning_rate` for dense weights, row-wise Adagrad with `table_learning_rate` for tables.
+    """Adam or SGD with `learning_rate` for dense weights, row-wise Adagrad with `table_learning_rate` for tables.
 
-    Adam's rate falls linearly to zero over all steps; Adagrad's slows by itself. Training stops after `patience`
+    The dense rate falls linearly to zero over all steps; Adagrad's slows by itself. Training stops after `patience`
     epochs without a better validation log loss, and the best epoch's weights are kept. `unknown_share` of all ids is
     replaced by 0 while training, at random, so that id 0 (missing, unseen) is learned. `maximum_rows` trains on the
-    latest rows only. `threads` is torch's thread count meanwhile; with 1, equal seeds give equal results.
+    latest rows only. With `precision` bfloat16, matrix products run in it (autocast) while weights stay float32.
+    `threads` is torch's thread count meanwhile; with 1, equal seeds give equal results.
     """
 
     epochs: int = 2
@@ -32,8 +37,13 @@ class TrainingConfig:
     seed: int = 0
     threads: int = 1
     maximum_rows: int | None = None
+    dense_optimizer: DenseOptimizer = "adam"
+    precision: Precision = "float32"
 
     def __post_init__(self) -> None:
+        for name, known in (("dense_optimizer", get_args(DenseOptimizer)), ("precision", get_args(Precision))):
+            if getattr(self, name) not in known:
+                raise InputError(f"training.{name}: must be one of {known}, but got {getattr(self, name)!r}")
         for name in ("epochs", "batch_size", "patience", "threads", "maximum_rows"):
             value = getattr(self, name)
             if value is not None and value < 1:
@@ -45,6 +55,21 @@ class TrainingConfig:
             raise InputError(f"training.unknown_share: must be in [0, 1), but got {self.unknown_share}")
         if self.seed < 0:
             raise InputError(f"training.seed: must be >= 0, but got {self.seed}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Checkpoints:
+    """Where a training's state is kept, and how often: a training that finds the file goes on from there.
+
+    On one thread it then ends with the very result of an uninterrupted one.
+    """
+
+    path: Path
+    every_seconds: float = 60.0
+
+    def __post_init__(self) -> None:
+        if not self.every_seconds >= 0:
+            raise InputError(f"checkpoints.every_seconds: must be >= 0, but got {self.every_seconds}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

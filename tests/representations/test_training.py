@@ -111,11 +111,20 @@ def test_models_without_dense_features_train(splits: Splits) -> None:
         ({"table_learning_rate": float("nan")}, "training.table_learning_rate: must be finite"),
         ({"unknown_share": 1.0}, r"training.unknown_share: must be in \[0, 1\), but got 1"),
         ({"seed": -1}, "training.seed: must be >= 0"),
+        ({"dense_optimizer": "lamb"}, "training.dense_optimizer: must be one of .*, but got 'lamb'"),
+        ({"precision": "float8"}, "training.precision: must be one of .*, but got 'float8'"),
     ],
 )
 def test_bad_settings_name_the_key(changes: dict[str, float], message: str) -> None:
     with pytest.raises(InputError, match=message):
         TrainingConfig(**changes)  # type: ignore[arg-type]  # what a user may write
+
+
+@pytest.mark.parametrize("changes", [{"precision": "bfloat16"}, {"dense_optimizer": "sgd", "learning_rate": 0.3}])
+def test_other_precisions_and_optimizers_learn_too(changes: dict[str, float], splits: Splits) -> None:
+    result = train(SPEC, splits, replace(CONFIG, **changes))  # type: ignore[arg-type]  # as above
+    assert result.auc > 0.65
+    assert all(value.dtype == torch.float32 for value in result.model.parameters())
 
 
 def test_flights_are_learned_in_one_epoch_over_a_part() -> None:

@@ -1,0 +1,201 @@
+"""The state of one training, step by step.
+
+Shape suffixes: N samples, B samples of a batch, F dense features, S categorical features.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import binary_cross_entropy_with_logits
+
+from profiles.errors import MeasurementError
+from representations.build import build_model
+from representations.datasets.dataset import Dataset
+from representations.dhe.embedding import set_deduplication
+from representations.dlrm import Dlrm
+from representations.metrics import Metrics
+from representations.optimizer import RowWiseAdagrad
+from representations.specs import ModelSpec
+from representations.table import EmbeddingTable
+from representations.training_config import TrainingConfig, TrainingProgress
+
+__all__ = ["TrainingRun", "to_tensors"]
+
+Tensors = dict[str, Tensor]
+# Between epochs.
+_NO_ORDER = torch.empty(0, dtype=torch.int64)
+_OPTIMIZERS = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}
+
+
+class TrainingRun:
+    """A model, its optimizers, the order of rows, and how far it has come.
+
+    `scores` has the validation metrics of every finished epoch, `best_state` the weights of the best one unless these
+    are the model's own.
+    """
+
+    def __init__(
+        self,
+        spec: ModelSpec,
+        rows: Dataset,
+        config: TrainingConfig,
+        progress: Callable[[TrainingProgress], None] | None = None,
+    ) -> None:
+        latest = rows.take(slice(-config.maximum_rows, None)) if config.maximum_rows else rows
+        self._dense_NF, self._ids_NS, self._labels_N = to_tensors(latest)
+        self.model = build_model(spec, config.seed)
+        self.config, self._progress = config, progress
+        self._generator = torch.Generator().manual_seed(config.seed)
+        self._dense_optimizer, self._table_optimizer = _optimizers(self.model, config)
+        self._order_N = _NO_ORDER
+        self._place = 0
+        self._steps = config.epochs * -(-len(latest) // config.batch_size)
+        self.step, self.samples, self.seconds = 0, 0, 0.0
+        self.scores: list[Metrics] = []
+        self.best_state: Tensors = {}
+
+    @property
+    def losses(self) -> list[float]:
+        """Validation log loss of every finished epoch."""
+        return [score.log_loss for score in self.scores]
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all epochs were run, or patience has ended."""
+        return len(self.scores) >= self.config.epochs or self._waited >= self.config.patience
+
+    @property
+    def has_batches(self) -> bool:
+        """Whether rows of the epoch that was begun are left."""
+        return self._place < len(self._order_N)
+
+    @property
+    def _waited(self) -> int:
+        return len(self.scores) - 1 - int(np.argmin(self.losses)) if self.scores else 0
+
+    def begin_epoch(self) -> None:
+        """Draw an order of all rows, unless an epoch is under way."""
+        if self._order_N is _NO_ORDER:
+            self._order_N, self._place = torch.randperm(len(self._labels_N), generator=self._generator), 0
+
+    def train_batch(self) -> None:
+        """One step on the next rows.
+
+        Raises:
+            MeasurementError: the loss is not finite.
+        """
+        self.model.train()
+        set_deduplication(self.model, enabled=True)
+        rows_B = self._order_N[self._place : self._place + self.config.batch_size]
+        begin_s = time.perf_counter()
+        loss = self._update(rows_B)
+        self.seconds += time.perf_counter() - begin_s
+        self.samples += len(rows_B)
+        self._place += len(rows_B)
+        self._tell(loss)
+
+    def end_epoch(self, score: Metrics) -> None:
+        """Take the metrics of an epoch whose rows are used up, and keep its weights where they are the best."""
+        self._order_N, self._place = _NO_ORDER, 0
+        self.scores.append(score)
+        if self._waited == 0 and len(self.scores) < self.config.epochs:
+            self.best_state = {name: value.clone() for name, value in self.model.state_dict().items()}
+        elif self._waited == 0:
+            self.best_state = {}
+
+    def tensors(self) -> Tensors:
+        """All tensors that a later run needs, by name."""
+        found = {f"model.{name}": value for name, value in self.model.state_dict().items()}
+        found |= {f"best.{name}": value for name, value in self.best_state.items()}
+        for stem, optimizer in self._optimizers.items():
+            for place, state in optimizer.state_dict()["state"].items():
+                found |= {f"{stem}.{place}.{name}": value for name, value in state.items() if value is not None}
+        found |= {"generator": self._generator.get_state(), "torch_generator": torch.get_rng_state()}
+        return found if self._order_N is _NO_ORDER else found | {"order": self._order_N}
+
+    def restore(self, tensors: Tensors, progress: Mapping[str, Any]) -> None:
+        """Take what `tensors` and `progress` of another run gave."""
+        self.model.load_state_dict(_below("model", tensors))
+        self.best_state = _below("best", tensors)
+        for stem, optimizer in self._optimizers.items():
+            states: dict[int, dict[str, Tensor]] = {}
+            for name, value in _below(stem, tensors).items():
+                place, _, key = name.partition(".")
+                states.setdefault(int(place), {})[key] = value
+            optimizer.load_state_dict({**optimizer.state_dict(), "state": states})
+        self._generator.set_state(tensors["generator"])
+        torch.set_rng_state(tensors["torch_generator"])
+        self._order_N, self._place = tensors.get("order", _NO_ORDER), int(progress["place"])
+        self.step, self.samples = int(progress["step"]), int(progress["samples"])
+        self.seconds = float(progress["seconds"])
+        self.scores = [Metrics(**score) for score in progress["scores"]]
+
+    def progress(self) -> dict[str, Any]:
+        """How far the run has come, JSON-ready."""
+        scores = [{"auc": s.auc, "log_loss": s.log_loss, "accuracy": s.accuracy} for s in self.scores]
+        counts = {"place": self._place, "step": self.step, "samples": self.samples, "seconds": self.seconds}
+        return {**counts, "scores": scores}
+
+    @property
+    def _optimizers(self) -> Mapping[str, torch.optim.Optimizer]:
+        found: dict[str, torch.optim.Optimizer] = {"dense": self._dense_optimizer}
+        return found if self._table_optimizer is None else found | {"table": self._table_optimizer}
+
+    def _update(self, rows_B: Tensor) -> float:
+        self._dense_optimizer.param_groups[0]["lr"] = self.config.learning_rate * (1 - self.step / self._steps)
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.config.precision == "bfloat16"):
+            logits_B = self.model(self._dense_NF[rows_B], self._masked(self._ids_NS[rows_B]))
+        loss = binary_cross_entropy_with_logits(logits_B.float(), self._labels_N[rows_B])
+        self._dense_optimizer.zero_grad()
+        torch.autograd.backward(loss)
+        self._dense_optimizer.step()
+        if self._table_optimizer is not None:
+            self._table_optimizer.step()
+            self._table_optimizer.zero_grad()
+        self.step += 1
+        return loss.item()
+
+    def _masked(self, ids_BS: Tensor) -> Tensor:
+        """The ids, a few of them 0, so that what stands for an unseen value has learned from every feature."""
+        if not self.config.unknown_share:
+            return ids_BS
+        return ids_BS * (torch.rand(ids_BS.shape, generator=self._generator) >= self.config.unknown_share)
+
+    def _tell(self, loss: float) -> None:
+        if not np.isfinite(loss):
+            raise MeasurementError(f"training of {self.model.spec.name!r}: the loss is {loss} at step {self.step}")
+        if self._progress is not None:
+            self._progress(
+                TrainingProgress(
+                    epoch=len(self.scores) + 1,
+                    step=self.step,
+                    steps=self._steps,
+                    loss=loss,
+                    samples_per_s=self.samples / self.seconds,
+                )
+            )
+
+
+def to_tensors(dataset: Dataset) -> tuple[Tensor, Tensor, Tensor]:
+    """Dense features [N, F], ids [N, S] and labels [N], sharing the data set's memory where it is contiguous."""
+    arrays = (dataset.dense_NF, dataset.ids_NS, dataset.labels_N)
+    dense_NF, ids_NS, labels_N = (torch.from_numpy(np.ascontiguousarray(array)) for array in arrays)
+    return dense_NF, ids_NS, labels_N
+
+
+def _optimizers(model: Dlrm, config: TrainingConfig) -> tuple[torch.optim.Optimizer, RowWiseAdagrad | None]:
+    tables = [module for module in model.modules() if isinstance(module, EmbeddingTable)]
+    for table in tables:
+        table.sparse = True
+    of_tables = {id(table.weight) for table in tables}
+    dense = [parameter for parameter in model.parameters() if id(parameter) not in of_tables]
+    adagrad = RowWiseAdagrad((t.weight for t in tables), learning_rate=config.table_learning_rate) if tables else None
+    return _OPTIMIZERS[config.dense_optimizer](dense, lr=config.learning_rate), adagrad
+
+
+def _below(stem: str, tensors: Tensors) -> Tensors:
+    return {name.removeprefix(f"{stem}."): value for name, value in tensors.items() if name.startswith(f"{stem}.")}
