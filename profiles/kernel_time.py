@@ -1,6 +1,7 @@
 """Time by kernel under each module."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 __all__ = ["KernelTime"]
 
@@ -10,7 +11,7 @@ class KernelTime:
     """A kernel (on a CPU an operator, without what it calls) under the innermost module that ran it, per pass.
 
     `path` is that module's; None where no module was running. `milliseconds` is time on the device; `uses_tensor_cores`
-    is None where it cannot be told.
+    is None where it cannot be told. Of a backward pass it is the module whose forward pass is derived.
     """
 
     path: str | None
@@ -19,3 +20,4 @@ class KernelTime:
     calls: float
     milliseconds: float
     uses_tensor_cores: bool | None = None
+    phase: Literal["forward", "backward"] = "forward"
