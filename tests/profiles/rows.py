@@ -23,10 +23,10 @@ def row(content_hash: str = "h", **changes: Any) -> ComponentProfile:
     return ComponentProfile(**{**fields, **changes})
 
 
-_texts = st.text(max_size=8).filter(lambda text: not any(0xD800 <= ord(letter) <= 0xDFFF for letter in text))
+any_text = st.text(max_size=8).filter(lambda text: not any(0xD800 <= ord(letter) <= 0xDFFF for letter in text))
 _figures = st.none() | st.floats(0, 1e12)
 _counts = st.none() | st.integers(0, 2**62)
-_latencies = st.none() | st.builds(
+any_latency = st.none() | st.builds(
     Latency,
     p25_ms=st.floats(0, 1e6),
     median_ms=st.floats(0, 1e6),
@@ -38,40 +38,40 @@ _latencies = st.none() | st.builds(
 )
 _fingerprints = st.builds(
     Fingerprint,
-    device=_texts,
-    processor=_texts,
+    device=any_text,
+    processor=any_text,
     threads=st.integers(1, 999),
-    python=_texts,
-    libraries=st.lists(st.tuples(_texts, _texts), max_size=3).map(tuple),
-    driver=_texts,
-    git_revision=_texts,
-    timestamp=_texts,
+    python=any_text,
+    libraries=st.lists(st.tuples(any_text, any_text), max_size=3).map(tuple),
+    driver=any_text,
+    git_revision=any_text,
+    timestamp=any_text,
 )
 any_profile = st.builds(
     ComponentProfile,
-    path=_texts,
-    class_name=_texts,
-    kind=_texts,
-    spec=_texts,
-    content_hash=_texts,
-    device=_texts,
+    path=any_text,
+    class_name=any_text,
+    kind=any_text,
+    spec=any_text,
+    content_hash=any_text,
+    device=any_text,
     batch=st.integers(1, 2**40),
-    dtype=_texts,
+    dtype=any_text,
     fingerprint=_fingerprints,
     provenance=st.sampled_from(["measured", "aggregated", "estimated", "skipped"]),
-    reason=_texts,
-    phase=_texts,
+    reason=any_text,
+    phase=any_text,
     preprocessors=st.lists(st.text("abc-", min_size=1, max_size=4), max_size=3).map(tuple),
     calls=st.integers(0, 10**6),
     depth=st.integers(0, 99),
-    in_situ=_latencies,
-    warm=_latencies,
-    cold=_latencies,
+    in_situ=any_latency,
+    warm=any_latency,
+    cold=any_latency,
     flops=_figures,
     bytes_moved=_figures,
     parameter_bytes=_counts,
     peak_memory_bytes=_counts,
     mfu=_figures,
     bandwidth_share=_figures,
-    artefacts=st.dictionaries(_texts, _texts, max_size=3),
+    artefacts=st.dictionaries(any_text, any_text, max_size=3),
 )
