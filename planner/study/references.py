@@ -7,7 +7,7 @@ from planner.study.data import DataSection
 from planner.study.model import ModelSection
 from planner.study.workload import WorkloadSection, skew_log
 from profiles.errors import InputError, UnknownNameError
-from representations.datasets import dataset_loaders, features_of_source, needs_path
+from representations.datasets import base_features, dataset_loaders, features_of_source, needs_path
 from serving_sim.traces import BUNDLED
 
 __all__ = ["check_references"]
@@ -24,7 +24,7 @@ def check_references(data: DataSection, model: ModelSection, workload: WorkloadS
     if data.path is None and needs_path(data.source):
         raise InputError(f"data.path: is missing; {data.source} may not be redistributed, so name the file you have")
     known = features_of_source(data.source)
-    for name in model.feature_names or ():
+    for name in base_features(model.feature_names or ()):
         if known is not None and name not in known:
             raise UnknownNameError("model.features", name, known)
     plan = workload.to_plan(folder)

@@ -3,9 +3,11 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from profiles.errors import InputError
 from profiles.registry import Registry
 from representations.datasets.criteo import load_criteo_kaggle, load_criteo_terabyte
 from representations.datasets.criteo_rows import CATEGORICAL_NAMES
+from representations.datasets.crosses import base_features, with_crosses
 from representations.datasets.dataset import Dataset, zipf_exponents
 from representations.datasets.flights import FLIGHTS_FEATURES, load_flights
 from representations.datasets.splits import SplitKind, Splits, split_dataset
@@ -16,6 +18,7 @@ __all__ = [
     "SplitKind",
     "Splits",
     "SyntheticSpec",
+    "base_features",
     "dataset_loaders",
     "features_of_source",
     "load_dataset",
@@ -60,7 +63,7 @@ def load_dataset(
 ) -> Dataset:
     """The data set of a registered source.
 
-    `features` keeps only these categorical features, in this order; `rows` limits how many rows are read, earliest
+    `features` keeps only these categorical features, in this order; `month*day` is one crossed from two. `rows` limits how many rows are read, earliest
     first; `seed` matters to generated data. At most `max_bad_share` of a
     click log's rows may be bad, and are left out.
 
@@ -69,4 +72,12 @@ def load_dataset(
         InputError: no path where one is needed, or bad values; names file, column, row and value.
         CorruptFileError: a truncated file, or one of another format.
     """
-    return dataset_loaders.get(source)(path, features, rows, seed, max_bad_share)
+    bases = None if features is None else base_features(features)
+    dataset = dataset_loaders.get(source)(path, bases, rows, seed, max_bad_share)
+    return dataset if features is None else with_crosses(dataset, _distinct(source, features))
+
+
+def _distinct(source: str, features: Sequence[str]) -> Sequence[str]:
+    if len(set(features)) != len(features):
+        raise InputError(f"{source}: features must be distinct, but got {list(features)}")
+    return features
