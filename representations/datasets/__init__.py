@@ -63,9 +63,9 @@ def load_dataset(
 ) -> Dataset:
     """The data set of a registered source.
 
-    `features` keeps only these categorical features, in this order; `month*day` is one crossed from two. `rows` limits how many rows are read, earliest
-    first; `seed` matters to generated data. At most `max_bad_share` of a
-    click log's rows may be bad, and are left out.
+    `features` keeps only these categorical features, in this order; `month*day` is one crossed from two. `rows` limits
+    how many rows are read, earliest first; `seed` matters to generated data. At most `max_bad_share` of a click log's
+    rows may be bad, and are left out.
 
     Raises:
         UnknownNameError: a source that is not registered, or a feature that the data lacks.
