@@ -9,12 +9,14 @@ import torch
 
 from profiles.component import Component, make_component
 from profiles.errors import InputError
+from profiles.providers.models import ModelProvider
 from profiles.providers.protocol import BuiltComponent, ComponentProvider
+from profiles.providers.target import Target
 from profiles.store import ProfileStore
 from profiles.sweep import SweepOptions, sweep
 from profiles.traffic import state_bytes, tensors_of
 
-__all__ = ["ComponentProviderContract"]
+__all__ = ["ComponentProviderContract", "ModelProviderContract"]
 
 
 class ComponentProviderContract:
@@ -85,9 +87,73 @@ class ComponentProviderContract:
         assert result.measured == len(set(components))
 
 
+class ModelProviderContract:
+    """What every `ModelProvider` must hold to.
+
+    class TestMyModels(ModelProviderContract):
+        def provider(self): return MyModels()
+    """
+
+    def provider(self) -> ModelProvider:
+        """The provider under test."""
+        raise NotImplementedError
+
+    def tried(self) -> Sequence[str]:
+        """The names to load, all by default; leave large models out."""
+        return self.provider().names()
+
+    def test_names_are_sorted_and_distinct(self) -> None:
+        """There is at least one."""
+        names = self.provider().names()
+        assert names
+        assert list(names) == sorted(set(names))
+
+    def test_an_unknown_name_is_an_input_error(self) -> None:
+        """Which ends a command with code 2."""
+        try:
+            self.provider().load("no-such-model")
+        except InputError:
+            return
+        raise AssertionError("an unknown name must raise InputError")
+
+    def test_every_model_runs_on_each_batch(self) -> None:
+        """And on its first batch with another number of samples, where it can be resized."""
+        for name in self.tried():
+            target = self.provider().load(name)
+            resized = (target.resized(3),) if target.resized else ()
+            for batch in (*target.batches, *resized):
+                with torch.no_grad():
+                    output = target.model(*batch.args, **batch.kwargs)
+                assert any(True for _ in tensors_of(output)), (name, batch.label)
+
+    def test_equal_weights_and_inputs_every_time(self) -> None:
+        """On the CPU, whatever was drawn from the global generator before, which is left as it was."""
+        for name in self.tried():
+            state = torch.get_rng_state()
+            first = self.provider().load(name)
+            assert torch.equal(state, torch.get_rng_state()), name
+            torch.rand(1)
+            second = self.provider().load(name)
+            assert _are_equal(_target_tensors(first), _target_tensors(second)), name
+            assert {tensor.device.type for tensor in _target_tensors(first)} <= {"cpu"}, name
+
+    def test_true_bytes_are_of_modules_that_hold_others(self) -> None:
+        """By path; what was not scaled is not mentioned."""
+        for name in self.tried():
+            target = self.provider().load(name)
+            modules = dict(target.model.named_modules(remove_duplicate=False))
+            for path, size in target.true_parameter_bytes.items():
+                assert size != state_bytes(modules[path]), (name, path)
+
+
 def _tensors(built: BuiltComponent) -> list[torch.Tensor]:
     return [*built.module.state_dict().values(), *tensors_of(built.args)]
 
 
 def _are_equal(first: Sequence[Any], second: Sequence[Any]) -> bool:
     return len(first) == len(second) and all(map(torch.equal, first, second))
+
+
+def _target_tensors(target: Target) -> list[torch.Tensor]:
+    inputs = [(batch.args, batch.kwargs) for batch in target.batches]
+    return [*target.model.state_dict().values(), *tensors_of(inputs)]

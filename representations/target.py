@@ -1,62 +1,73 @@
-"""Built-in models as profiling targets: a model that fits this machine, and the inputs of one forward pass."""
+"""Models of a spec as profiling targets: one that fits this machine, and the inputs of a forward pass."""
 
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from profiles.registry import Registry
-from representations.presets import get_preset, model_presets
+from profiles.providers.target import InputBatch, Target
 from representations.specs import ModelSpec
 from representations.zipf import sample_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from torch import Tensor, nn
 
-    from torch import Tensor
-
-    from representations.dlrm import Dlrm
-
-__all__ = ["ModelTarget", "build_target", "profile_targets", "random_inputs"]
+__all__ = ["TABLE_BUDGET_BYTES", "build_target", "common_row_limit", "random_inputs", "scaled_target", "true_bytes"]
 
 TABLE_BUDGET_BYTES = 500_000_000
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ModelTarget:
-    """A built model and its inputs. `spec` is the model asked for, whose bytes count; `built` has its largest
-    features cut to fewer rows where the embeddings would exceed `TABLE_BUDGET_BYTES`.
-    """
-
-    name: str
-    spec: ModelSpec
-    built: ModelSpec
-    model: "Dlrm"
-    args: tuple[Any, ...]
-
-    @property
-    def cut_rows(self) -> int | None:
-        """The rows to which the largest tables were cut, None where none was."""
-        if self.built == self.spec:
-            return None
-        return max(feature.cardinality for feature in self.built.features)
-
-
-profile_targets: "Registry[Callable[[], ModelTarget]]" = Registry("target")
-
-
 def build_target(
     spec: ModelSpec, *, batch: int = 256, seed: int = 0, zipf: float = 1.0, budget_bytes: int = TABLE_BUDGET_BYTES
-) -> ModelTarget:
-    """The model of the spec with random weights, in evaluation mode, and Zipf-distributed ids."""
+) -> Target:
+    """The model of the spec with random weights, in evaluation mode, and Zipf-distributed ids.
+
+    Its largest features are cut to fewer rows where the embeddings would exceed the budget; the target knows the
+    bytes of the model asked for.
+    """
     from representations.build import build_model
 
-    built = _fitted(spec, budget_bytes)
-    model = build_model(built, seed)
-    model.eval()
-    args = random_inputs(built, batch, seed=seed, zipf=zipf)
-    return ModelTarget(name=spec.name, spec=spec, built=built, model=model, args=args)
+    def limited(rows: int) -> ModelSpec:
+        features = tuple(replace(feature, cardinality=min(feature.cardinality, rows)) for feature in spec.features)
+        return replace(spec, features=features)
+
+    cardinalities = [feature.cardinality for feature in spec.features]
+    rows = common_row_limit(cardinalities, lambda limit: limited(limit).embedding_bytes, budget_bytes)
+    built = limited(rows)
+
+    def inputs(samples: int) -> InputBatch:
+        return InputBatch(args=random_inputs(built, samples, seed=seed, zipf=zipf))
+
+    return scaled_target(
+        spec.name,
+        build_model(built, seed).eval(),
+        inputs,
+        batch=batch,
+        asked_for=build_model(spec, device="meta"),
+        cut_to_rows=rows if rows < max(cardinalities) else None,
+    )
+
+
+def scaled_target(
+    name: str,
+    model: "nn.Module",
+    inputs: Callable[[int], InputBatch],
+    *,
+    batch: int,
+    asked_for: "nn.Module",
+    cut_to_rows: int | None,
+) -> Target:
+    """The target of a model whose largest tables were cut; `asked_for` is the whole model, on the meta device."""
+    notes = () if cut_to_rows is None else (f"tables cut to {cut_to_rows:,} rows to fit",)
+    return Target(
+        name=name,
+        model=model,
+        batches=(inputs(batch),),
+        true_parameter_bytes=true_bytes(asked_for, model),
+        notes=notes,
+        resized=inputs,
+    )
 
 
 def random_inputs(
@@ -77,26 +88,24 @@ def random_inputs(
     return dense_BF, torch.stack(one_hot, dim=1) if len(one_hot) == len(columns) else columns
 
 
-def _fitted(spec: ModelSpec, budget_bytes: int) -> ModelSpec:
-    """The model with the highest common limit on rows that keeps the budget (a limit of one row where none does)."""
-    if spec.embedding_bytes <= budget_bytes:
-        return spec
-    low, high = 1, max(feature.cardinality for feature in spec.features)
+def common_row_limit(cardinalities: Sequence[int], bytes_at: Callable[[int], int], budget_bytes: int) -> int:
+    """The highest limit on every table's rows that keeps the budget (one row where none does).
+
+    `bytes_at` tells what the tables hold where none has more than so many rows.
+    """
+    low, high = 1, max(cardinalities)
+    if bytes_at(high) <= budget_bytes:
+        return high
     while high - low > 1:
         middle = (low + high) // 2
-        fits = _limited(spec, middle).embedding_bytes <= budget_bytes
-        low, high = (middle, high) if fits else (low, middle)
-    return _limited(spec, low)
+        low, high = (middle, high) if bytes_at(middle) <= budget_bytes else (low, middle)
+    return low
 
 
-def _limited(spec: ModelSpec, rows: int) -> ModelSpec:
-    features = tuple(replace(feature, cardinality=min(feature.cardinality, rows)) for feature in spec.features)
-    return replace(spec, features=features)
+def true_bytes(asked_for: "nn.Module", built: "nn.Module") -> Mapping[str, int]:
+    """By module path the bytes of the model asked for, of every module that holds others in the one built."""
+    from profiles.traffic import state_bytes
 
-
-def _preset_target(name: str) -> ModelTarget:
-    return build_target(get_preset(name))
-
-
-for _name in model_presets:
-    profile_targets.register(_name, partial(_preset_target, _name))
+    have = {path: state_bytes(module) for path, module in built.named_modules(remove_duplicate=False)}
+    wanted = {path: state_bytes(module) for path, module in asked_for.named_modules(remove_duplicate=False)}
+    return {path: size for path, size in wanted.items() if size != have[path]}

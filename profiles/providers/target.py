@@ -1,4 +1,4 @@
-"""A PyTorch target: `package.module:function`, whose function returns (model, inputs)."""
+"""A PyTorch target: a model with the batches it is profiled on, e.g. from `package.module:function`."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -33,8 +33,9 @@ class InputBatch:
 class Target:
     """A model and the batches it is profiled on.
 
-    Of a model that was scaled down to fit the device, `true_parameter_bytes` holds by module path the bytes of the
-    modules as they were asked for. `resized` gives the first batch with another number of samples.
+    Of a model that was scaled down to fit the device, `true_parameter_bytes` holds by module path the bytes that the
+    modules were asked for with, of every module whose bytes differ: the scaled ones and all that contain them.
+    `resized` gives the first batch with another number of samples.
     """
 
     name: str
@@ -43,6 +44,10 @@ class Target:
     true_parameter_bytes: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     resized: Callable[[int], InputBatch] | None = None
+
+    def __post_init__(self) -> None:
+        if not self.batches:
+            raise InputError(f"target {self.name!r}: must have at least one batch, but has none")
 
     @property
     def args(self) -> tuple[Any, ...]:
@@ -58,7 +63,8 @@ class Target:
 def load_target(name: str) -> Target:
     """Call the function that `name` points to, with the working directory importable.
 
-    Its inputs are a tuple of positional arguments, a dict of keyword arguments, or a pair (tuple, dict) of both.
+    It returns a `Target`, or a pair of a model and its inputs: a tuple of positional arguments, a dict of keyword
+    arguments, or a pair (tuple, dict) of both; or a list of such inputs or of `InputBatch`es, each one batch.
 
     Raises:
         InputError: the module or function is not there, it raises, or it returns something else; names the target.
@@ -71,7 +77,7 @@ def load_target(name: str) -> Target:
         result = function()
     except Exception as error:
         raise InputError(f"target {name!r}: the function raised {type(error).__name__}: {error}") from error
-    return _checked(name, result)
+    return result if isinstance(result, Target) else _checked(name, result)
 
 
 def _find(name: str, module_name: str, function_name: str) -> Any:
@@ -93,20 +99,28 @@ def _checked(name: str, result: Any) -> Target:
     from torch import nn
 
     if not isinstance(result, tuple) or len(result) != 2:
-        raise InputError(f"target {name!r}: must return (model, inputs), but returned a {type(result).__name__}")
+        raise InputError(
+            f"target {name!r}: must return (model, inputs) or a Target, but returned a {type(result).__name__}"
+        )
     model, inputs = result
     if not isinstance(model, nn.Module):
         raise InputError(f"target {name!r}: the model must be a torch.nn.Module, but is a {type(model).__name__}")
+    if isinstance(inputs, list):
+        batches = tuple(_batch(f"target {name!r}: batch {i}", one) for i, one in enumerate(inputs))
+    else:
+        batches = (_batch(f"target {name!r}: inputs", inputs),)
+    return Target(name=name, model=model, batches=batches)
+
+
+def _batch(where: str, inputs: Any) -> InputBatch:
+    if isinstance(inputs, InputBatch):
+        return inputs
     if isinstance(inputs, Mapping):
-        return _one_batch(name, model, InputBatch(kwargs=dict(inputs)))
+        return InputBatch(kwargs=dict(inputs))
     if not isinstance(inputs, tuple):
         raise InputError(
-            f"target {name!r}: inputs must be a tuple, a dict, or a (tuple, dict), but are a {type(inputs).__name__}"
+            f"{where} must be a tuple, a dict, a (tuple, dict), or a list of these, but got a {type(inputs).__name__}"
         )
     if len(inputs) == 2 and isinstance(inputs[0], tuple) and isinstance(inputs[1], Mapping):
-        return _one_batch(name, model, InputBatch(args=inputs[0], kwargs=dict(inputs[1])))
-    return _one_batch(name, model, InputBatch(args=inputs))
-
-
-def _one_batch(name: str, model: "nn.Module", batch: InputBatch) -> Target:
-    return Target(name=name, model=model, batches=(batch,))
+        return InputBatch(args=inputs[0], kwargs=dict(inputs[1]))
+    return InputBatch(args=inputs)

@@ -10,12 +10,17 @@ from profiles.providers import load_target
 SOURCE = """
 import torch
 from torch import nn
+from profiles import InputBatch, Target
 X = torch.ones(2, 3)
 NOT_A_FUNCTION = 1
 def positional(): return nn.Linear(3, 3), (X,)
 def keywords(): return nn.Linear(3, 3), {"input": X}
 def both(): return nn.Bilinear(3, 3, 1), ((X,), {"input2": X})
 def pair(): return nn.Bilinear(3, 3, 1), (X, X)
+def batches(): return nn.Linear(3, 3), [(X,), {"input": X[:1]}, InputBatch(args=(X,), weight=2.0)]
+def whole(): return Target(name="mine", model=nn.Linear(3, 3), batches=(InputBatch(args=(X,)),))
+def no_batches(): return nn.Linear(3, 3), []
+def bad_batch(): return nn.Linear(3, 3), [(X,), X]
 def no_pair(): return nn.Linear(3, 3)
 def no_model(): return 1, (X,)
 def bare_input(): return nn.Linear(3, 3), X
@@ -39,6 +44,16 @@ def test_inputs_are_positional_keywords_or_both(name: str) -> None:
     assert output.shape[0] == 2
 
 
+def test_several_batches_are_a_list() -> None:
+    target = load_target("a_target:batches")
+    assert [len(batch.args) for batch in target.batches] == [1, 0, 1]
+    assert [batch.weight for batch in target.batches] == [1.0, 1.0, 2.0]
+
+
+def test_a_function_may_give_the_whole_target() -> None:
+    assert load_target("a_target:whole").name == "mine"
+
+
 @pytest.mark.parametrize(
     ("name", "complaint"),
     [
@@ -48,9 +63,11 @@ def test_inputs_are_positional_keywords_or_both(name: str) -> None:
         ("a_broken_target:f", "cannot import 'a_broken_target': ZeroDivisionError"),
         ("a_target:nothing", "module 'a_target' has no 'nothing'"),
         ("a_target:NOT_A_FUNCTION", "must be a function, but is a int"),
-        ("a_target:no_pair", r"must return \(model, inputs\), but returned a Linear"),
+        ("a_target:no_pair", r"must return \(model, inputs\) or a Target, but returned a Linear"),
         ("a_target:no_model", "must be a torch.nn.Module, but is a int"),
-        ("a_target:bare_input", "but are a Tensor"),
+        ("a_target:bare_input", "inputs must be a tuple.*but got a Tensor"),
+        ("a_target:no_batches", "must have at least one batch"),
+        ("a_target:bad_batch", "batch 1 must be a tuple.*but got a Tensor"),
         ("a_target:raising", "the function raised ZeroDivisionError: why"),
     ],
 )
