@@ -18,7 +18,16 @@ from profiles.hardware import Hardware, catalogue, get_hardware
 from profiles.lazy import lazy_attributes
 from profiles.model_profile import ModelProfile
 from profiles.parts import TornLineWarning
-from profiles.providers import BuiltComponent, ComponentProvider, Target, load_target
+from profiles.providers import (
+    BuiltComponent,
+    ComponentProvider,
+    InputBatch,
+    ModelProvider,
+    Target,
+    find_target,
+    load_target,
+    model_providers,
+)
 from profiles.records import ComponentProfile, Fingerprint, Latency
 from profiles.store import ProfileStore
 from profiles.sweep import SweepOptions, SweepProgress, SweepResult, sweep
@@ -27,7 +36,8 @@ from profiles.timing import TimingOptions, measure_latency
 if TYPE_CHECKING:
     from profiles.executors.in_process import InProcessExecutor
     from profiles.executors.ray import RayExecutor
-    from profiles.walk import ProfileOptions, profile_model
+    from profiles.profile_options import ProfileOptions, ProfileProgress
+    from profiles.walk import merge_parts, profile_model, profile_target, walking
 
 __all__ = [
     "BuiltComponent",
@@ -39,12 +49,15 @@ __all__ = [
     "Hardware",
     "InProcessExecutor",
     "InfeasibleError",
+    "InputBatch",
     "InputError",
     "Latency",
     "LocalDevice",
     "MeasurementError",
     "ModelProfile",
+    "ModelProvider",
     "ProfileOptions",
+    "ProfileProgress",
     "ProfileStore",
     "RayExecutor",
     "RecplanError",
@@ -59,14 +72,19 @@ __all__ = [
     "Work",
     "catalogue",
     "current_fingerprint",
+    "find_target",
     "get_hardware",
     "load_target",
     "local_devices",
     "make_component",
     "measure_latency",
+    "merge_parts",
+    "model_providers",
     "profile_model",
+    "profile_target",
     "resolve_device",
     "sweep",
+    "walking",
 ]
 
 # These load torch or Ray.
@@ -75,7 +93,11 @@ __getattr__ = lazy_attributes(
     {
         "InProcessExecutor": "profiles.executors.in_process",
         "RayExecutor": "profiles.executors.ray",
-        "ProfileOptions": "profiles.walk",
+        "ProfileOptions": "profiles.profile_options",
+        "ProfileProgress": "profiles.profile_options",
+        "merge_parts": "profiles.walk",
         "profile_model": "profiles.walk",
+        "profile_target": "profiles.walk",
+        "walking": "profiles.walk",
     },
 )
