@@ -1,17 +1,22 @@
-"""One pass that captures the inputs of every module, counts its FLOPs, and sees what raises."""
+"""One pass per batch that captures the inputs of every module, counts its FLOPs and bytes, and sees what raises."""
 
-import copy
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 from torch import nn
-from torch.utils.flop_counter import FlopCounterMode
 
-from profiles.tracing import tracing
-from profiles.traffic import leaf_bytes
+from profiles.call_context import CallContext
+from profiles.input_copies import StorageKey, clone_inputs, storage_key
+from profiles.nested import signature, tensors_of
+from profiles.operators import Operator, OperatorWatch, counting_flops
+from profiles.preservation import Preserved
+from profiles.providers.target import InputBatch
+from profiles.tracing import Trace, tracing
+from profiles.traffic import leaf_bytes, touched_rows
 from profiles.tree import ModuleNode
 
 __all__ = ["CapturedCall", "Observation", "clone_inputs", "observe", "signature"]
@@ -22,108 +27,198 @@ class CapturedCall:
     """Inputs of one distinct call, and how often a pass calls the module with inputs of that signature.
 
     `batch` is the place of the target's batch in which it was made, `weight` that batch's share in all figures.
+    Tensors that are the model's own are not copied, so that a call finds them where it found them in the model.
+    `writes_inputs` tells that the call changed what it was given: a replay then wants `fresh` inputs.
     """
 
     args: tuple[Any, ...]
     kwargs: Mapping[str, Any]
     signature: str
+    state: CallContext = field(default_factory=CallContext.current)
     count: int = 1
     batch: int = 0
     weight: float = 1.0
+    writes_inputs: bool = False
+    owned: frozenset[StorageKey] = frozenset()
 
     def context(self) -> AbstractContextManager[object]:
-        """What was in force when the call was captured."""
-        # No inference mode: what a user's module may cache in it could never be trained afterwards.
-        return torch.no_grad()
+        """What was in force when the call was captured: gradient and inference mode, autocast."""
+        return self.state.entered()
+
+    def fresh(self) -> "CapturedCall":
+        """The same call on inputs as they were captured, to be spoiled; this one must not have been run."""
+        args, kwargs = clone_inputs((self.args, dict(self.kwargs)), self.owned)
+        return replace(self, args=args, kwargs=kwargs)
 
 
 @dataclass(kw_only=True, slots=True)
 class Observation:
-    """What one pass showed of a module; `flops` include its children's, `self_flops` do not."""
+    """What a pass showed of a module, weighted over the batches; `flops` include its children's, `self_flops` do not.
+
+    `uncounted` are the operators without a FLOP formula that it runs itself; `touched_rows` those of a table that are
+    looked up. A module that was never called may be used all the same, by another one that takes its
+    parameters.
+    """
 
     calls: list[CapturedCall] = field(default_factory=list)
     flops: float = 0.0
     self_flops: float = 0.0
     bytes_moved: float | None = None
+    touched_rows: float | None = None
     failure: str = ""
+    uncounted: dict[str, None] = field(default_factory=dict)
+    is_used: bool = False
 
     @property
     def call_count(self) -> int:
-        """How often the module was called."""
-        return sum(call.count for call in self.calls)
+        """How often a pass calls the module; of several batches the most."""
+        counts: dict[int, int] = {}
+        for call in self.calls:
+            counts[call.batch] = counts.get(call.batch, 0) + call.count
+        return max(counts.values(), default=0)
 
 
 def observe(
-    model: nn.Module, nodes: tuple[ModuleNode, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    model: nn.Module,
+    nodes: tuple[ModuleNode, ...],
+    batches: Sequence[InputBatch],
+    *,
+    is_grad: bool = False,
+    held: Preserved | None = None,
 ) -> tuple[Observation, ...]:
-    """Run the model once; one observation per node.
+    """Run the model once per batch; one observation per node.
 
-    Where the model raises, the modules through which the error passed carry it as `failure`.
+    Compiled modules and fused fast paths run eagerly and apart here, so that all that they consist of is seen. Without
+    `is_grad` no gradients are recorded. Where a module raises, it carries that as `failure`, with those through which
+    the error passed. `held` is told of tensors of the model before they are written.
     """
+    total = sum(batch.weight for batch in batches)
     observations = tuple(Observation() for _ in nodes)
-    counter = FlopCounterMode(display=False)
-
-    def on_call(index: int, call_args: tuple[Any, ...], call_kwargs: Mapping[str, Any]) -> None:
-        _capture(observations[index], call_args, call_kwargs)
-
-    def on_return(index: int, call_args: tuple[Any, ...], call_kwargs: Mapping[str, Any], output: Any) -> None:
-        node, seen = nodes[index], observations[index]
-        if node.is_leaf:
-            moved = leaf_bytes(node.module, (call_args, call_kwargs), output)
-            seen.bytes_moved = None if moved is None else moved + (seen.bytes_moved or 0.0)
-
-    def meter() -> int:
-        return sum(counter.flop_counts["Global"].values())
-
-    with tracing(nodes, meter, on_call, on_return) as trace, torch.no_grad(), counter:
-        try:
-            model(*clone_inputs(args), **clone_inputs(kwargs))
-        except Exception as error:  # noqa: BLE001 (a model that raises is profiled as far as it got)
-            for index, _ in trace.open_calls:
-                observations[index].failure = f"{type(error).__name__}: {error}"
-    for span in trace.spans:
-        flops = span.end - span.start
-        if span.is_outermost:
-            observations[span.node].flops += flops
-        observations[span.node].self_flops += flops
-        if span.caller is not None:
-            observations[span.caller].self_flops -= flops
+    for place, batch in enumerate(batches):
+        _Pass(nodes, observations, held or Preserved(model), place, batch.weight / total).run(
+            model, batch, is_grad=is_grad
+        )
     return observations
 
 
-def clone_inputs(value: Any) -> Any:
-    """A copy that shares no memory: tensors cloned, containers rebuilt, other objects deep-copied where they can be."""
-    if isinstance(value, torch.Tensor):
-        return value.detach().clone()
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*(clone_inputs(part) for part in value))
-    if isinstance(value, tuple | list):
-        return type(value)(clone_inputs(part) for part in value)
-    if isinstance(value, dict):
-        return {key: clone_inputs(part) for key, part in value.items()}
-    try:
-        return copy.deepcopy(value)
-    except Exception:  # noqa: BLE001 (an object that cannot be copied is shared: locks, handles, generators)
-        return value
+class _Pass:
+    """One pass over one batch."""
 
+    def __init__(
+        self,
+        nodes: tuple[ModuleNode, ...],
+        observations: tuple[Observation, ...],
+        held: Preserved,
+        place: int,
+        weight: float,
+    ) -> None:
+        self._nodes, self._observations, self._held = nodes, observations, held
+        self._place, self._weight = place, weight
+        self._owned = held.storages
+        self._owners = _owners(nodes)
+        self._running: dict[int, tuple[CapturedCall, str, list[int]]] = {}
+        self._trace: Trace[int] = Trace()
+        self._state = CallContext.current()
+        self._watch = OperatorWatch(self._on_operator)
 
-def signature(value: Any) -> str:
-    """Shapes and dtypes of the tensors in nested containers, scalars by value, other objects by type."""
-    if isinstance(value, torch.Tensor):
-        return f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)}"
-    if isinstance(value, tuple | list):
-        return f"({', '.join(signature(part) for part in value)})"
-    if isinstance(value, Mapping):
-        return f"{{{', '.join(f'{key}: {signature(part)}' for key, part in value.items())}}}"
-    if value is None or isinstance(value, bool | int | float | str):
-        return repr(value)
-    return type(value).__name__
+    def run(self, model: nn.Module, batch: InputBatch, *, is_grad: bool) -> None:
+        args, kwargs = clone_inputs((batch.args, dict(batch.kwargs)), self._owned)
+        with ExitStack() as stack:
+            for entered in (torch.set_grad_enabled(is_grad), _all_is_seen(), self._watch):
+                stack.enter_context(entered)
+            self._state = CallContext.current()
+            meter = stack.enter_context(counting_flops())
+            traced = tracing(self._nodes, meter, self._on_call, self._on_return, sees_enclosed=True)
+            self._trace = stack.enter_context(traced)
+            # A model that raises is profiled as far as it got.
+            with suppress(Exception):
+                model(*args, **kwargs)
+        self._add_up()
 
+    def _add_up(self) -> None:
+        for span in self._trace.spans:
+            flops = self._weight * (span.end - span.start)
+            if span.is_outermost:
+                self._observations[span.node].flops += flops
+            self._observations[span.node].self_flops += flops
+            if span.caller is not None:
+                self._observations[span.caller].self_flops -= flops
+        for index, error in self._trace.failures:
+            self._observations[index].failure = f"{type(error).__name__}: {error}"
 
-def _capture(seen: Observation, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-    text = signature((args, kwargs)) if kwargs else signature(args)
-    for call in seen.calls:
-        if call.signature == text:
+    def _on_operator(self, operator: Operator) -> None:
+        running = [index for index, _ in self._trace.open_calls]
+        for tensor in operator.written:
+            self._held.before_write(tensor)
+        if operator.is_uncounted and running:
+            self._observations[running[-1]].uncounted[operator.name] = None
+        for tensor in operator.tensors:
+            key = storage_key(tensor)
+            owners = self._owners.get(key, []) if key else []
+            if not any(owner in running for owner in owners):
+                for owner in owners:
+                    self._observations[owner].is_used = True
+
+    def _on_call(self, index: int, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        state = CallContext.current()
+        text = signature((args, kwargs)) if kwargs else signature(args)
+        name = ", ".join(filter(None, (text, state.difference(self._state))))
+        calls = self._observations[index].calls
+        call = next((one for one in calls if one.signature == name and one.batch == self._place), None)
+        if call:
             call.count += 1
-            return
-    seen.calls.append(CapturedCall(args=clone_inputs(args), kwargs=clone_inputs(dict(kwargs)), signature=text))
+        else:
+            with self._watch.paused():
+                given, named = clone_inputs((args, dict(kwargs)), self._owned)
+            call = CapturedCall(
+                args=given,
+                kwargs=named,
+                signature=name,
+                state=state,
+                batch=self._place,
+                weight=self._weight,
+                owned=self._owned,
+            )
+            calls.append(call)
+        self._running[index] = (call, text, _versions((args, kwargs)))
+
+    def _on_return(self, index: int, args: tuple[Any, ...], kwargs: Mapping[str, Any], output: Any) -> None:
+        node, seen = self._nodes[index], self._observations[index]
+        call, text, versions = self._running.pop(index)
+        after = signature((args, kwargs)) if kwargs else signature(args)
+        call.writes_inputs |= text != after or versions != _versions((args, kwargs))
+        if node.is_leaf:
+            with self._watch.paused():
+                moved = leaf_bytes(node.module, (call.args, call.kwargs), output)
+                rows = touched_rows(node.module, (call.args, call.kwargs))
+            seen.bytes_moved = None if moved is None else self._weight * moved + (seen.bytes_moved or 0.0)
+            seen.touched_rows = None if rows is None else self._weight * rows + (seen.touched_rows or 0.0)
+
+
+@contextmanager
+def _all_is_seen() -> Iterator[None]:
+    """Run compiled modules eagerly, and those of `torch.nn` that have a fused path in all their parts."""
+    is_fast = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
+    # Importing the compiler takes seconds, and nothing is compiled without it.
+    has_compiler = "torch._dynamo" in sys.modules
+    try:
+        with torch.compiler.set_stance("force_eager") if has_compiler else nullcontext():
+            yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(is_fast)
+
+
+def _owners(nodes: Sequence[ModuleNode]) -> dict[StorageKey, list[int]]:
+    """The nodes whose own parameters lie in a storage."""
+    owners: dict[StorageKey, list[int]] = {}
+    for node in nodes:
+        for parameter in node.module.parameters(recurse=False):
+            if key := storage_key(parameter):
+                owners.setdefault(key, []).append(node.index)
+    return owners
+
+
+def _versions(inputs: Any) -> list[int]:
+    """Counts of the writes to every tensor; tensors of inference mode keep none."""
+    return [0 if tensor.is_inference() else tensor._version for tensor in tensors_of(inputs)]  # noqa: SLF001

@@ -1,61 +1,147 @@
 """Leave a model and the random generators as they were found."""
 
 import random
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections import OrderedDict, deque
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
+from torch.nn.parameter import is_lazy
 
-__all__ = ["preserved"]
+from profiles.errors import InputError
+from profiles.input_copies import StorageKey, storage_key
 
-# By name: the tensor, and a copy of its values.
-HeldBuffers = Mapping[str, tuple[torch.Tensor | None, torch.Tensor | None]]
+__all__ = ["Preserved", "preserved"]
+
+_MUTABLE = (dict, OrderedDict, list, set, deque)
+
+
+class Preserved:
+    """The tensors of a model, and copies of those that are written.
+
+    Buffers are copied at once. A parameter, or a tensor in an attribute, is copied where `before_write` tells of it.
+    """
+
+    def __init__(self, model: nn.Module, *, copies_parameters: bool = False) -> None:
+        self._tensors: dict[StorageKey, list[torch.Tensor]] = {}
+        self._copies: dict[StorageKey, list[tuple[torch.Tensor, torch.Tensor, int | None]]] = {}
+        for tensor in _tensors(model):
+            if key := storage_key(tensor):
+                self._tensors.setdefault(key, []).append(tensor)
+        for tensor in (*model.buffers(), *(model.parameters() if copies_parameters else ())):
+            self.before_write(tensor)
+
+    @property
+    def storages(self) -> frozenset[StorageKey]:
+        """The memory that is the model's own."""
+        return frozenset(self._tensors)
+
+    def before_write(self, tensor: torch.Tensor) -> None:
+        """Copy what of the model lies in this tensor's memory, unless that is done."""
+        key = storage_key(tensor)
+        if key in self._tensors and key not in self._copies:
+            held = self._tensors[key]
+            self._copies[key] = [(one, one.detach().clone(), _version(one)) for one in held]
+
+    def restore(self) -> None:
+        """Put the copies back where something was written."""
+        for copies in self._copies.values():
+            for tensor, values, version in copies:
+                if _version(tensor) != version or not torch.equal(tensor, values):
+                    tensor.copy_(values)
 
 
 @contextmanager
-def preserved(model: nn.Module) -> Iterator[None]:
-    """Put back training flags, buffers (BatchNorm statistics), gradients and generator states, also after an error.
+def preserved(model: nn.Module, *, copies_parameters: bool = False) -> Iterator[Preserved]:
+    """Put back training flags, tensors, gradients, hooks, attributes and generator states, also after an error.
 
-    Parameters are not copied: a forward pass does not write them. A buffer that was None or not there is so again.
-    Generators are torch's (CPU, and CUDA where the model is there), NumPy's global one and Python's.
+    Buffers (BatchNorm statistics) are copied beforehand, and parameters on request: a backward pass may step a fused
+    optimiser. Attributes of modules that are rebound, and the contents of their lists, dicts and sets, come back too;
+    what happens inside other objects does not. Gradients are out of the way inside. Generators are torch's (CPU, and
+    CUDA where the model is there), NumPy's global one and Python's.
+
+    Raises:
+        InputError: a parameter has no shape before the first call (`LazyLinear`), which nothing could undo.
     """
+    _require_materialised(model)
     flags = [(module, module.training) for module in model.modules()]
-    buffers = [(module, _held_buffers(module)) for module in model.modules()]
+    attributes = [(module, _held_attributes(module)) for module in model.modules()]
     gradients = [(parameter, parameter.grad) for parameter in model.parameters()]
-    python_state = random.getstate()
-    numpy_state = np.random.get_state()  # noqa: NPY002 (models may draw from the global generator)
-    cuda_devices = sorted({tensor.device.index for tensor in model.state_dict().values() if tensor.is_cuda})
+    held = Preserved(model, copies_parameters=copies_parameters)
     try:
-        with torch.random.fork_rng(devices=cuda_devices):
-            yield
+        with _generators_preserved(model):
+            for parameter, _ in gradients:
+                parameter.grad = None
+            yield held
     finally:
-        random.setstate(python_state)
-        np.random.set_state(numpy_state)  # noqa: NPY002 (as above)
+        for module, before in attributes:
+            _restore_attributes(module, before)
         for module, is_training in flags:
-            module.training = is_training
+            if module.training != is_training:
+                module.training = is_training
         for parameter, gradient in gradients:
             parameter.grad = gradient
         with torch.no_grad():
-            for module, held in buffers:
-                _restore_buffers(module, held)
+            held.restore()
 
 
-def _held_buffers(module: nn.Module) -> HeldBuffers:
-    """The very tensors and copies of them, so that buffers which the forward pass rebinds come back as well."""
-    held = _buffers(module)
-    return {name: (buffer, None if buffer is None else buffer.detach().clone()) for name, buffer in held.items()}
+def _require_materialised(model: nn.Module) -> None:
+    for name, tensor in (*model.named_parameters(), *model.named_buffers()):
+        if is_lazy(tensor):
+            raise InputError(
+                f"model: {name} has no shape before the first call; run the model once before profiling it"
+            )
 
 
-def _restore_buffers(module: nn.Module, held: HeldBuffers) -> None:
-    for name in _buffers(module).keys() - held.keys():
-        delattr(module, name)
-    for name, (buffer, values) in held.items():
-        if buffer is not None and values is not None:
-            buffer.copy_(values)
-        setattr(module, name, buffer)
+@contextmanager
+def _generators_preserved(model: nn.Module) -> Iterator[None]:
+    python_state = random.getstate()
+    numpy_state = np.random.get_state()  # noqa: NPY002 (models may draw from the global generator)
+    cuda_devices = sorted({tensor.device.index for tensor in _tensors(model) if tensor.is_cuda})
+    with ExitStack() as stack:
+        stack.callback(random.setstate, python_state)
+        stack.callback(np.random.set_state, numpy_state)
+        stack.enter_context(torch.random.fork_rng(devices=cuda_devices))
+        yield
 
 
-def _buffers(module: nn.Module) -> dict[str, torch.Tensor | None]:
-    return module._buffers  # noqa: SLF001 (`named_buffers` leaves out those that are None)
+def _tensors(model: nn.Module) -> list[torch.Tensor]:
+    attributes = [value for module in model.modules() for value in vars(module).values()]
+    return [
+        *model.parameters(),
+        *model.buffers(),
+        *(value for value in attributes if isinstance(value, torch.Tensor)),
+    ]
+
+
+def _held_attributes(module: nn.Module) -> dict[str, tuple[Any, Any]]:
+    """By name: the very object, and of a container that can change also what is in it."""
+    return {name: (value, value.copy() if type(value) in _MUTABLE else None) for name, value in vars(module).items()}
+
+
+def _restore_attributes(module: nn.Module, held: dict[str, tuple[Any, Any]]) -> None:
+    current = vars(module)
+    for name in current.keys() - held.keys():
+        del current[name]
+    for name, (value, contents) in held.items():
+        current[name] = value
+        if contents is not None and not _is_same(value, contents):
+            value.clear()
+            (value.extend if isinstance(value, list | deque) else value.update)(contents)
+
+
+def _is_same(value: Any, contents: Any) -> bool:
+    """Whether a container holds the very objects that it held, in that order; those of a set are hashable."""
+    if isinstance(value, set):
+        return bool(value == contents)
+    if isinstance(value, dict):
+        return _is_same([*value.keys(), *value.values()], [*contents.keys(), *contents.values()])
+    return len(value) == len(contents) and all(map(lambda a, b: a is b, value, contents))
+
+
+def _version(tensor: torch.Tensor) -> int | None:
+    """Counts writes; tensors of inference mode have none."""
+    return None if tensor.is_inference() else tensor._version  # noqa: SLF001 (no public way to ask)

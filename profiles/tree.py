@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
+import torch
 from torch import nn
 
-__all__ = ["ModuleNode", "breadth_first", "module_tree"]
+__all__ = ["ModuleNode", "breadth_first", "is_compiled", "is_compiled_in_place", "is_scripted", "module_tree"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -12,7 +13,8 @@ class ModuleNode:
     """One module in one parent: `path` is empty for the model itself; `parent` and `index` are places in the tree.
 
     `aliases` are its other paths in the same parent. A module that several parents share is a node under each of them;
-    `first_path` is then where it stands first, and None there.
+    `first_path` is then where it stands first, and None there. `enclosure` is the innermost module above it that runs
+    as one, compiled or scripted, so that calls in it are not seen.
     """
 
     index: int
@@ -22,6 +24,7 @@ class ModuleNode:
     parent: int | None
     aliases: tuple[str, ...] = ()
     first_path: str | None = None
+    enclosure: str | None = None
 
     @property
     def is_leaf(self) -> bool:
@@ -34,7 +37,9 @@ def module_tree(model: nn.Module, max_depth: int | None = None) -> tuple[ModuleN
     nodes: list[ModuleNode] = []
     first_paths: dict[nn.Module, str] = {}
 
-    def add(module: nn.Module, paths: tuple[str, ...], depth: int, parent: int | None) -> None:
+    def add(
+        module: nn.Module, paths: tuple[str, ...], depth: int, parent: int | None, enclosure: str | None = None
+    ) -> None:
         index, first_path = len(nodes), first_paths.setdefault(module, paths[0])
         nodes.append(
             ModuleNode(
@@ -45,11 +50,14 @@ def module_tree(model: nn.Module, max_depth: int | None = None) -> tuple[ModuleN
                 parent=parent,
                 aliases=paths[1:],
                 first_path=None if first_path == paths[0] else first_path,
+                enclosure=enclosure,
             )
         )
+        inside = paths[0] if is_compiled(module) or is_scripted(module) else enclosure
         if depth != max_depth:
             for child, names in _children(module).items():
-                add(child, tuple(f"{paths[0]}.{name}" if paths[0] else name for name in names), depth + 1, index)
+                below = tuple(f"{paths[0]}.{name}" if paths[0] else name for name in names)
+                add(child, below, depth + 1, index, inside)
 
     add(model, ("",), 0, None)
     return tuple(nodes)
@@ -58,6 +66,21 @@ def module_tree(model: nn.Module, max_depth: int | None = None) -> tuple[ModuleN
 def breadth_first(nodes: tuple[ModuleNode, ...]) -> list[ModuleNode]:
     """The nodes level by level, each level in tree order."""
     return sorted(nodes, key=lambda node: node.depth)
+
+
+def is_compiled(module: nn.Module) -> bool:
+    """Whether calls of it run what `torch.compile(module)` or `module.compile()` made of it."""
+    return is_compiled_in_place(module) or "_orig_mod" in module._modules  # noqa: SLF001 (how `torch.compile` marks it)
+
+
+def is_compiled_in_place(module: nn.Module) -> bool:
+    """Whether `module.compile()` was called."""
+    return module._compiled_call_impl is not None  # noqa: SLF001 (no public way to ask)
+
+
+def is_scripted(module: nn.Module) -> bool:
+    """Whether it is a ScriptModule, whose children run inside it."""
+    return isinstance(module, torch.jit.ScriptModule)
 
 
 def _children(module: nn.Module) -> dict[nn.Module, list[str]]:

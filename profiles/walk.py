@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import nn
 
-from profiles.capture import CapturedCall, Observation, observe
+from profiles.capture import observe
 from profiles.cold_cache import CacheSweeper
 from profiles.errors import InputError
 from profiles.fingerprint import current_fingerprint
@@ -18,7 +18,7 @@ from profiles.measure import thread_count
 from profiles.model_profile import ModelProfile
 from profiles.module_part import ModulePart, ProfilePart
 from profiles.preprocessors.protocol import Preprocessor
-from profiles.preservation import preserved
+from profiles.preservation import Preserved, preserved
 from profiles.profile_options import ProfileOptions, ProfileProgress
 from profiles.profile_rows import NEVER_CALLED, Measured, assemble, module_part
 from profiles.profiler_runs import ProfilerRuns
@@ -105,8 +105,8 @@ def walking(
     with thread_count(options.threads) if options.threads else nullcontext(), preserved(target.model):
         for preprocessor in preprocessors:
             target = preprocessor.prepare_target(target)
-        with preserved(target.model):
-            yield Walk(target, options, preprocessors, profilers)
+        with preserved(target.model) as held:
+            yield Walk(target, options, preprocessors, profilers, held)
 
 
 class Walk:
@@ -118,6 +118,7 @@ class Walk:
         options: ProfileOptions,
         preprocessors: Sequence[Preprocessor],
         profilers: Sequence[Profiler],
+        held: Preserved,
     ) -> None:
         start = time.perf_counter()
         self.target = target
@@ -125,7 +126,7 @@ class Walk:
         self._options, self._preprocessors, self._profilers = options, preprocessors, profilers
         self._contexts = [preprocessor.context for preprocessor in preprocessors]
         self._torch_name = _device_of(target)
-        self._observed = _observe_batches(target, self.nodes)
+        self._observed = observe(target.model, self.nodes, target.batches, held=held)
         self._in_situ = InSituTimes(self.nodes, self._torch_name)
         self._fingerprint = current_fingerprint(self._torch_name, options.threads)
         self._capture_seconds = time.perf_counter() - start
@@ -232,28 +233,6 @@ class _Tally:
             remaining_s = elapsed_s / done * (total - done)
             told = ProfileProgress(path=path, done=done, total=total, elapsed_s=elapsed_s, remaining_s=remaining_s)
             self._progress(told)
-
-
-def _observe_batches(target: Target, nodes: tuple[ModuleNode, ...]) -> tuple[Observation, ...]:
-    """The calls of all batches together, the counts as weighted means."""
-    total = sum(batch.weight for batch in target.batches)
-    merged = tuple(Observation() for _ in nodes)
-    for place, batch in enumerate(target.batches):
-        weight = batch.weight / total
-        observed = observe(target.model, nodes, batch.args, batch.kwargs)
-        for seen, found in zip(merged, observed, strict=True):
-            seen.calls += [_of_batch(call, place, weight) for call in found.calls]
-            seen.flops += weight * found.flops
-            seen.self_flops += weight * found.self_flops
-            if found.bytes_moved is not None:
-                seen.bytes_moved = (seen.bytes_moved or 0.0) + weight * found.bytes_moved
-            seen.failure = seen.failure or found.failure
-    return merged
-
-
-def _of_batch(call: CapturedCall, place: int, weight: float) -> CapturedCall:
-    call.batch, call.weight = place, weight
-    return call
 
 
 def _device_of(target: Target) -> str:

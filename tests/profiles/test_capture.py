@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 from profiles.capture import clone_inputs, observe, signature
+from profiles.providers.target import InputBatch
 from profiles.tree import module_tree
 from tests.profiles.small_models import Net, Raising, net_inputs
 
@@ -17,7 +18,8 @@ class Pair(NamedTuple):
 
 def observed(model: nn.Module, *args: Any, **kwargs: Any) -> dict[str, Any]:
     nodes = module_tree(model)
-    return {node.path: seen for node, seen in zip(nodes, observe(model, nodes, args, kwargs), strict=True)}
+    seen = observe(model, nodes, (InputBatch(args=args, kwargs=kwargs),))
+    return {node.path: one for node, one in zip(nodes, seen, strict=True)}
 
 
 def test_calls_of_one_signature_are_one_call_with_a_count() -> None:

@@ -23,13 +23,14 @@ def test_spans_nest_and_name_their_callers() -> None:
     assert trace.open_calls == []
 
 
-def test_an_error_leaves_open_calls_and_no_hooks() -> None:
+def test_an_error_is_told_innermost_first_and_leaves_the_modules_as_they_were() -> None:
     model = nn.Sequential(nn.Identity(), Raising())
     nodes = module_tree(model)
     with pytest.raises(RuntimeError), tracing(nodes, int) as trace:
         model(torch.ones(2, 8))
-    assert [nodes[index].path for index, _ in trace.open_calls] == ["", "1", "1.never"]
-    assert not any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())
+    assert [nodes[index].path for index, _ in trace.failures] == ["1.never", "1", ""]
+    assert trace.open_calls == []
+    assert not any("forward" in vars(module) for module in model.modules())
 
 
 def test_a_swallowed_error_does_not_confuse_the_caller() -> None:
