@@ -1,0 +1,44 @@
+"""Run a subject as one pass runs it: forward, and where its phase is the backward one, backward after it."""
+
+from typing import Any
+
+import torch
+
+from profiles.capture import CapturedCall
+from profiles.nested import tensors_of
+from profiles.subject import Subject
+
+__all__ = ["Replay"]
+
+
+class Replay:
+    """One call, on inputs of its own: copies, so that modules that work in place always find what was captured.
+
+    Both steps run in the context in which the call was captured.
+    """
+
+    def __init__(self, subject: Subject, call: CapturedCall) -> None:
+        self._subject, self._call = subject, call.fresh()
+
+    def forward(self) -> Any:
+        """The output, with the graph that the backward pass needs."""
+        with self._subject.context(self._call):
+            return self._subject.run(self._call)
+
+    def backward(self, output: Any) -> Any:
+        """Gradients, for ones, of the parameters and of the inputs that ask for them; none where the output has none.
+
+        They are returned: no `.grad` is touched.
+        """
+        roots = [tensor for tensor in tensors_of(output) if tensor.requires_grad]
+        leaves = [*self._subject.module.parameters(), *tensors_of((self._call.args, self._call.kwargs))]
+        asked = [leaf for leaf in leaves if leaf.requires_grad]
+        if not (roots and asked):
+            return ()
+        with self._subject.context(self._call):
+            return torch.autograd.grad(roots, asked, [torch.ones_like(root) for root in roots], allow_unused=True)
+
+    def run(self) -> Any:
+        """The steps of the subject's phase; returns what they leave."""
+        output = self.forward()
+        return (output, self.backward(output)) if self._subject.phase == "backward" else output
