@@ -1,10 +1,11 @@
 """A parent's figures from its children's."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from profiles.records import ComponentProfile, Latency
+from profiles.profilers.protocol import Figure
+from profiles.records import Latency
 
-__all__ = ["add_latencies", "scale_latency", "sum_of", "weighted_mfu"]
+__all__ = ["add_figures", "add_latencies", "max_of", "scale_latency", "sum_of"]
 
 
 def add_latencies(latencies: Sequence[Latency | None]) -> Latency | None:
@@ -47,8 +48,16 @@ def sum_of(values: Sequence[float | None]) -> float | None:
     return sum(known) if known else None
 
 
-def weighted_mfu(rows: Sequence[ComponentProfile]) -> float | None:
-    """Mean MFU of the rows weighted by their latency, over those that have both."""
-    pairs = [(row.mfu, row.warm.median_ms) for row in rows if row.mfu is not None and row.warm is not None]
-    total_ms = sum(latency_ms for _, latency_ms in pairs)
-    return sum(mfu * latency_ms for mfu, latency_ms in pairs) / total_ms if total_ms else None
+def max_of(values: Sequence[int | None]) -> int | None:
+    """The greatest of the known values: a lower bound of what parts need together, None where none is known."""
+    return max((value for value in values if value is not None), default=None)
+
+
+def add_figures(children: Sequence[Mapping[str, float | None]], figures: Sequence[Figure]) -> Mapping[str, float]:
+    """What profilers found of the children, by name, each figure added up as it says; not those that are not to be."""
+    added: dict[str, float] = {}
+    for figure in figures:
+        values = [value for child in children if (value := child.get(figure.name)) is not None]
+        if values and figure.aggregation != "none":
+            added[figure.name] = sum(values) if figure.aggregation == "sum" else max(values)
+    return added

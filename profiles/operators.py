@@ -10,7 +10,8 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
-from profiles.flops import custom_mapping, has_formula
+from profiles.flops import custom_mapping
+from profiles.operator_work import operator_work
 
 __all__ = ["Operator", "OperatorWatch", "counting_flops"]
 
@@ -19,7 +20,7 @@ __all__ = ["Operator", "OperatorWatch", "counting_flops"]
 class Operator:
     """One operator that is about to run: its name as profilers give it (`aten::relu`), and its tensors.
 
-    `is_uncounted` tells that it does something, however little, for which there is no FLOP formula.
+    `is_uncounted` tells that it may have FLOPs which nobody counts.
     """
 
     name: str
@@ -38,13 +39,13 @@ def counting_flops() -> Iterator[Callable[[], int]]:
         yield counter.get_total_flops
 
 
-class OperatorWatch(TorchDispatchMode):
+class OperatorWatch(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's own
     """Tells of every operator before it runs, those inside `counting_flops` as they were taken apart for it."""
 
     supports_higher_order_operators = True
 
     def __init__(self, tell: Callable[[Operator], None]) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]  # torch's own
         self._tell = tell
         self._is_paused = False
 
@@ -63,7 +64,7 @@ class OperatorWatch(TorchDispatchMode):
         """Tell, then run it."""
         named = dict(kwargs or {})
         if not self._is_paused and isinstance(func, torch._ops.OpOverload):  # noqa: SLF001 (the type has no other name)
-            values = {**dict(enumerate(args)), **named}
+            values: dict[Any, Any] = {**dict(enumerate(args)), **named}
             written = tuple(tensor for place in _written(func) for tensor in _tensors(values.get(place)))
             tensors = tuple(tensor for value in values.values() for tensor in _tensors(value))
             self._tell(Operator(*_description(func), tensors, written))
@@ -84,9 +85,7 @@ class _OnePlace:
 
 @cache
 def _description(func: Any) -> tuple[str, bool]:
-    name = str(func._schema.name)  # noqa: SLF001 (as profilers name it)
-    only_allocates = name.partition("::")[2].startswith(("empty", "new_empty", "sym_", "device", "is_"))
-    return name, not (func.is_view or only_allocates or has_formula(func))
+    return str(func._schema.name), operator_work(func) == "unknown"  # noqa: SLF001 (as profilers name it)
 
 
 @cache

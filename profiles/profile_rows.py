@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from profiles.aggregation import add_latencies, sum_of, weighted_mfu
+from profiles.aggregation import add_figures, add_latencies, max_of, sum_of
 from profiles.capture import Observation
 from profiles.model_profile import SELF_KIND, SELF_NAME, CallProfile
 from profiles.module_part import ModulePart
@@ -31,7 +31,8 @@ Rows = list[ComponentProfile]
 class Measured:
     """What was gathered of one module in one phase.
 
-    `failure` tells why it could not be run alone, `left_out` why it was not meant to be.
+    `failure` tells why it could not be run alone, `left_out` why it was not meant to be. `true_parameter_bytes` are
+    those asked for, of a module that was scaled down to fit.
     """
 
     node: ModuleNode
@@ -45,6 +46,7 @@ class Measured:
     calls: tuple[CallProfile, ...] = ()
     failure: str = ""
     left_out: str = ""
+    true_parameter_bytes: int | None = None
 
 
 def module_part(found: Measured) -> ModulePart:
@@ -83,10 +85,9 @@ def assemble(parts: Sequence[ModulePart], figures: Sequence[Figure] = ()) -> tup
 
 def _with_children(part: ModulePart, rows: Rows, figures: Sequence[Figure]) -> ComponentProfile:
     children = [row for row in rows if row.phase == part.row.phase]
-    row = part.row
-    if children and row.phase == "forward":
-        row = _with_bytes(row, sum_of([child.bytes_moved for child in children]))
-    return _aggregated(row, children, figures) if part.is_aggregated else row
+    row = _aggregated(part.row, children, figures) if part.is_aggregated else part.row
+    moved = sum_of([child.bytes_moved for child in children])
+    return _with_shares(row if moved is None or row.phase != "forward" else replace(row, bytes_moved=moved))
 
 
 def _row(found: Measured) -> ComponentProfile:
@@ -101,15 +102,20 @@ def _row(found: Measured) -> ComponentProfile:
     for finding in found.findings:
         row = _with_finding(row, finding)
     if row.warm is None:
-        return row.skipped(found.left_out or found.failure or NEVER_CALLED)
-    if row.mfu is None:
-        row = replace(row, mfu=model_flops_share(row.flops, row.warm.median_ms, row.device, row.dtype))
-    return _with_bytes(row, row.bytes_moved)
+        return row.skipped(found.left_out or found.failure or _why_never_called(node, seen))
+    return row
 
 
-def _with_bytes(row: ComponentProfile, bytes_moved: float | None) -> ComponentProfile:
-    share = bandwidth_share(bytes_moved, row.warm.median_ms, row.device) if row.warm else None
-    return replace(row, bytes_moved=bytes_moved, bandwidth_share=share)
+def _with_shares(row: ComponentProfile) -> ComponentProfile:
+    """The row with MFU and bandwidth use from its own sums, unless a profiler has measured them."""
+    if not row.warm:
+        return row
+    mfu, moved = row.mfu, row.bandwidth_share
+    if mfu is None:
+        mfu = model_flops_share(row.flops, row.warm.median_ms, row.device, row.dtype)
+    if moved is None:
+        moved = bandwidth_share(row.bytes_moved, row.warm.median_ms, row.device)
+    return replace(row, mfu=mfu, bandwidth_share=moved)
 
 
 def _with_finding(row: ComponentProfile, finding: Finding) -> ComponentProfile:
@@ -129,26 +135,18 @@ def _aggregated(row: ComponentProfile, children: Rows, figures: Sequence[Figure]
     known = [child for child in children if child.provenance != "skipped"]
     if not known:
         return replace(row, flops=None)
+    left_out = f" without {len(children) - len(known)} of {len(children)}" if len(known) < len(children) else ""
     return replace(
         row,
         provenance="aggregated",
-        reason=f"{row.reason}; summed from its children",
+        reason=f"{row.reason}; summed from its children{left_out}",
         in_situ=row.in_situ or add_latencies([child.in_situ for child in known]),
         warm=add_latencies([child.warm for child in known]),
         cold=add_latencies([child.cold for child in known]),
         flops=sum_of([child.flops for child in known]),
-        mfu=weighted_mfu(known),
-        figures={**row.figures, **_added_up(known, figures)},
+        peak_memory_bytes=max_of([child.peak_memory_bytes for child in known]),
+        figures={**row.figures, **add_figures([child.figures for child in known], figures)},
     )
-
-
-def _added_up(children: Rows, figures: Sequence[Figure]) -> Mapping[str, float]:
-    added: dict[str, float] = {}
-    for figure in figures:
-        values = [value for child in children if (value := child.figures.get(figure.name)) is not None]
-        if values and figure.aggregation != "none":
-            added[figure.name] = sum(values) if figure.aggregation == "sum" else max(values)
-    return added
 
 
 def _self_row(found: Measured, parent: ComponentProfile) -> ComponentProfile:
@@ -164,6 +162,7 @@ def _self_row(found: Measured, parent: ComponentProfile) -> ComponentProfile:
         in_situ=own,
         flops=flops,
         mfu=model_flops_share(flops, own.median_ms, parent.device, parent.dtype) if own else None,
+        figures={},
     )
     return row if own else replace(row.skipped(parent.reason), flops=None)
 
@@ -184,12 +183,38 @@ def _blank_row(found: Measured) -> ComponentProfile:
         dtype=_dtype_of(node.module, tensors),
         fingerprint=found.fingerprint,
         provenance="measured",
-        reason=_sharing(node),
+        reason="; ".join(filter(None, _remarks(found))),
         phase=found.phase,
         preprocessors=found.preprocessors,
         calls=seen.call_count,
         depth=node.depth,
+        figures={} if found.phase == "backward" else _figures(found),
     )
+
+
+def _figures(found: Measured) -> Mapping[str, float | None]:
+    figures = {"touched_rows": found.seen.touched_rows, "true_parameter_bytes": found.true_parameter_bytes}
+    return {name: float(value) for name, value in figures.items() if value is not None}
+
+
+def _remarks(found: Measured) -> tuple[str, ...]:
+    """What a reader of the row's figures has to know."""
+    node, seen = found.node, found.seen
+    is_passed_by = bool(seen.calls) and not found.in_situ and not seen.failure
+    where = f"compiled into {node.enclosure}" if node.enclosure is not None else "passed by on a fused path"
+    has_no_flops = bool(seen.calls) and node.is_leaf and not seen.flops and not seen.uncounted
+    return (
+        _sharing(node),
+        f"in the model it is {where}: seen and measured outside of it" if is_passed_by else "",
+        f"FLOPs not counted of {', '.join(seen.uncounted)}" if seen.uncounted else "",
+        "no FLOPs, MFU does not apply" if has_no_flops and found.phase == "forward" else "",
+    )
+
+
+def _why_never_called(node: ModuleNode, seen: Observation) -> str:
+    if node.enclosure is not None:
+        return f"runs inside {node.enclosure}, which is one piece"
+    return f"{NEVER_CALLED}, but its parameters are used by another module" if seen.is_used else NEVER_CALLED
 
 
 def _sharing(node: ModuleNode) -> str:

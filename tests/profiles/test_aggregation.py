@@ -1,8 +1,9 @@
 import pytest
 
-from profiles.aggregation import add_latencies, scale_latency, sum_of, weighted_mfu
+from profiles.aggregation import add_figures, add_latencies, max_of, scale_latency, sum_of
+from profiles.profilers.protocol import Figure
 from profiles.records import Latency
-from tests.profiles.rows import latency, row
+from tests.profiles.rows import latency
 
 
 def test_latencies_add_up() -> None:
@@ -34,7 +35,12 @@ def test_sums_skip_what_is_not_known() -> None:
     assert sum_of([1.0, None, 2.0]) == 3.0
 
 
-def test_mfu_is_weighted_by_latency_over_what_was_measured() -> None:
-    rows = [row(mfu=0.5, warm=latency(1.0)), row(mfu=0.1, warm=latency(3.0)), row(warm=latency(9.0)), row(mfu=0.9)]
-    assert weighted_mfu(rows) == pytest.approx(0.2)
-    assert weighted_mfu([row()]) is None
+def test_the_greatest_of_what_is_known_is_a_lower_bound() -> None:
+    assert max_of([3, None, 5]) == 5
+    assert max_of([None]) is None
+
+
+def test_figures_add_up_as_they_say() -> None:
+    figures = [Figure(name="a", title="A", aggregation="sum"), Figure(name="b", title="B", aggregation="max")]
+    children: list[dict[str, float | None]] = [{"a": 1.0, "b": 2.0, "c": 9.0}, {"a": 3.0, "b": None}]
+    assert add_figures(children, [*figures, Figure(name="c", title="C")]) == {"a": 4.0, "b": 2.0}

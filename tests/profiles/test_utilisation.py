@@ -16,6 +16,7 @@ def test_an_unknown_peak_gives_no_share(device: str, dtype: str) -> None:
 
 def test_nothing_to_count_gives_no_share() -> None:
     assert model_flops_share(None, 1.0, "v100", "float32") is None
+    assert model_flops_share(0.0, 1.0, "v100", "float32") is None
     assert model_flops_share(1.0, 0.0, "v100", "float32") is None
     assert bandwidth_share(None, 1.0, "v100") is None
     assert bandwidth_share(1.0, 1.0, "local-cpu") is None

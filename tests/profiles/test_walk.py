@@ -1,5 +1,7 @@
+import math
 import random
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,7 +15,7 @@ from profiles.store import ProfileStore
 from profiles.walk import ProfileOptions, profile_model
 from tests.profiles.small_models import Gate, Net, Raising, Recursive, net_inputs
 
-QUICK = ProfileOptions(threads=1, seconds_per_visit=1e-4, samples_per_visit=1)
+QUICK = ProfileOptions(threads=1, seconds_per_visit=1e-4, interval=math.inf)
 
 
 def by_path(profile: ModelProfile) -> Mapping[str, ComponentProfile]:
@@ -35,7 +37,7 @@ def test_rows_are_in_tree_order_with_self_after_its_module(rows: Mapping[str, Co
 def test_every_called_module_is_measured_in_the_model_and_alone(rows: Mapping[str, ComponentProfile]) -> None:
     for path in ("", "shared", "blocks.0", "blocks.1.linear", "norm", "drop", "table"):
         row = rows[path]
-        assert (row.provenance, row.reason) == ("measured", "")
+        assert (row.provenance, row.reason) == ("measured", "" if row.flops else "no FLOPs, MFU does not apply")
         assert row.in_situ is not None
         assert row.warm is not None
         assert row.warm.visits == row.in_situ.visits == 3
@@ -101,13 +103,13 @@ def test_the_summary_counts_modules_and_totals() -> None:
 
 def test_the_depth_limit_leaves_totals_as_they_are() -> None:
     args, kwargs = net_inputs()
-    profile = profile_model(Net(), args, kwargs, options=ProfileOptions(max_depth=0, seconds_per_visit=1e-4))
+    profile = profile_model(Net(), args, kwargs, options=replace(QUICK, max_depth=0))
     assert [row.path for row in profile.rows] == [""]
     assert profile.rows[0].flops == 6 * 2 * 4 * 8 * 8
 
 
 def test_cold_latency_is_measured_when_asked() -> None:
-    options = ProfileOptions(cold=True, threads=1, seconds_per_visit=1e-4, samples_per_visit=1)
+    options = replace(QUICK, cold=True)
     row = profile_model(nn.Linear(4, 4), (torch.ones(1, 4),), options=options).rows[0]
     assert row.cold is not None
     assert row.warm is not None
