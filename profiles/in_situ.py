@@ -1,121 +1,180 @@
-"""Latency of modules where they stand: light hooks around every call during passes of the whole model."""
+"""Latency of modules where they stand: every call timed during passes of the whole model."""
 
+import math
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from dataclasses import dataclass, replace
+from statistics import median
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import torch
 from torch import nn
 
-from profiles.capture import clone_inputs
+from profiles.input_copies import clone_inputs
 from profiles.providers.target import InputBatch
 from profiles.records import Latency
 from profiles.timing import Sample, gc_paused, summarize
-from profiles.tracing import Span, tracing
+from profiles.tracing import Trace, call_log
 from profiles.tree import ModuleNode
 from profiles.units import NS_PER_MS
 
 __all__ = ["InSituTimes"]
 
 MOST_WALL_OVER_CPU = 1.05
-Floats = npt.NDArray[np.float64]
-# A call, and its wall and CPU milliseconds.
-Times = list[tuple[Span[Any], Floats]]
+# Passes of a small model are repeated until a visit has taken so long, at most so often.
+LEAST_VISIT_MS = 10.0
+MOST_PASSES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class _Pass:
+    """Times of one pass over all batches, their weighted mean; those of nodes only where calls were watched."""
+
+    wall_ms: float
+    cpu_ms: float
+    process_ms: float
+    inclusive_ms: dict[int, float]
+    own_ms: dict[int, float]
+
+    @property
+    def wall_over_cpu(self) -> float:
+        return self.wall_ms / max(self.cpu_ms, 1e-6)
 
 
 class InSituTimes:
-    """Collects one sample per pass and node: inclusive time, and time outside the node's hooked callees."""
+    """Collects one sample per pass and node: inclusive time, and time outside the node's watched callees.
 
-    def __init__(self, nodes: tuple[ModuleNode, ...], torch_name: str) -> None:
-        self._nodes = nodes
+    Passes in which calls are timed take turns with plain ones, so that what the timing costs is known.
+    """
+
+    def __init__(
+        self,
+        nodes: tuple[ModuleNode, ...],
+        model: nn.Module,
+        batches: Sequence[InputBatch],
+        torch_name: str,
+        contexts: Sequence[Callable[[], AbstractContextManager[object]]] = (),
+    ) -> None:
+        self._nodes, self._model, self._contexts = nodes, model, contexts
+        weight = sum(batch.weight for batch in batches)
+        self._batches = [(batch, batch.weight / weight) for batch in batches]
         self._is_cuda = torch_name.startswith("cuda")
-        self._visits = 0
-        self._inclusive: dict[int, list[Sample]] = {}
-        self._own: dict[int, list[Sample]] = {}
+        self._watched: list[_Pass] = []
+        self._plain: list[_Pass] = []
+        self.visits = 0
 
-    @property
-    def visits(self) -> int:
-        """How often the model was visited."""
-        return self._visits
+    def visit(self, passes: int) -> None:
+        """Run the model at least so often; one that raises leaves the times of the calls that returned.
 
-    def visit(self, model: nn.Module, batches: Sequence[InputBatch], passes: int) -> None:
-        """Run the model under the hooks; a model that raises leaves the times of the calls that returned.
-
-        A pass runs every batch once, and its times are their weighted mean. Passes under contention are taken again,
-        at most as many as were asked for.
+        Passes under contention are taken again, at most as many as were wanted.
         """
-        self._visits += 1
-        clean: list[Times] = []
-        contended: list[Times] = []
-        while len(clean) < passes and len(clean) + len(contended) < 2 * passes:
-            times, wall_over_cpu = self._pass(model, batches)
-            is_clean = self._is_cuda or wall_over_cpu <= MOST_WALL_OVER_CPU
-            (clean if is_clean else contended).append(times)
-        for times in (*clean, *contended)[:passes]:
-            self._add(times)
+        self.visits += 1
+        clean: list[tuple[_Pass, _Pass]] = []
+        contended: list[tuple[_Pass, _Pass]] = []
+        wanted = passes
+        while len(clean) < wanted and len(clean) + len(contended) < 2 * wanted:
+            pair = self._pair(watched_first=len(clean) % 2 == 0)
+            is_clean = self._is_cuda or max(one.wall_over_cpu for one in pair) <= MOST_WALL_OVER_CPU
+            (clean if is_clean else contended).append(pair)
+            wanted = max(passes, min(MOST_PASSES, math.ceil(LEAST_VISIT_MS / pair[0].wall_ms)))
+        for plain, watched in (*clean, *contended)[:wanted]:
+            self._plain.append(plain)
+            self._watched.append(watched)
 
     def inclusive(self, index: int) -> Latency | None:
         """Latency of a node with everything it calls, summed over its calls in a pass."""
-        return self._latency(self._inclusive.get(index))
+        return self._latency([(one, one.inclusive_ms.get(index)) for one in self._watched], is_whole=index == 0)
 
     def own(self, index: int) -> Latency | None:
-        """Latency of what a node does outside the hooked modules that it calls."""
-        return self._latency(self._own.get(index))
+        """Latency of what a node does outside the watched modules that it calls."""
+        return self._latency([(one, one.own_ms.get(index)) for one in self._watched])
 
-    def _latency(self, samples: list[Sample] | None) -> Latency | None:
+    def share(self, index: int) -> float:
+        """The node's part of the model's time in the first pass; 0 where it was not called, 1 where that is unknown."""
+        first = self._watched[0].inclusive_ms
+        return first.get(index, 0.0) / first[0] if first.get(0) else 1.0
+
+    @property
+    def overhead(self) -> float:
+        """How much longer a pass takes in which calls are timed, as a share of a plain one: the median over pairs."""
+        watched, plain = (
+            [one.wall_ms if self._is_cuda else one.cpu_ms for one in passes] for passes in (self._watched, self._plain)
+        )
+        return median(over / max(under, 1e-6) for over, under in zip(watched, plain, strict=True)) - 1
+
+    @property
+    def plain_ms(self) -> float:
+        """Wall time of a plain pass."""
+        return median(one.wall_ms for one in self._plain)
+
+    @property
+    def plain_process_ms(self) -> float:
+        """CPU time of a plain pass, of all threads."""
+        return median(one.process_ms for one in self._plain)
+
+    def _latency(self, times: Sequence[tuple[_Pass, float | None]], *, is_whole: bool = False) -> Latency | None:
+        samples = [
+            Sample(latency_ms=known_ms, wall_ms=known_ms, cpu_ms=known_ms / one.wall_over_cpu)
+            for one, known_ms in times
+            if known_ms is not None
+        ]
         if not samples:
             return None
-        return replace(summarize([samples], sees_contention=not self._is_cuda), visits=self._visits)
+        latency = summarize([samples], sees_contention=not self._is_cuda)
+        # CPU time is read once per pass; the ratio is that of the passes.
+        return replace(latency, visits=self.visits, cpu_ms=latency.cpu_ms if is_whole else None)
 
-    def _pass(self, model: nn.Module, batches: Sequence[InputBatch]) -> tuple[Times, float]:
-        weight, times, ratios = sum(batch.weight for batch in batches), [], []
-        for batch in batches:
-            of_batch, wall_over_cpu = self._run(model, clone_inputs(batch.args), clone_inputs(dict(batch.kwargs)))
-            times += [(span, duration_ms * (batch.weight / weight)) for span, duration_ms in of_batch]
-            ratios.append(wall_over_cpu)
-        return times, max(ratios)
+    def _pair(self, *, watched_first: bool) -> tuple[_Pass, _Pass]:
+        """A plain pass and one in which calls are timed."""
+        first, second = self._run(is_watched=watched_first), self._run(is_watched=not watched_first)
+        return (second, first) if watched_first else (first, second)
 
-    def _run(self, model: nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Times, float]:
-        meter, elapsed_ms = (_cuda_event, _cuda_ms) if self._is_cuda else (time.perf_counter_ns, _ns_to_ms)
+    def _run(self, *, is_watched: bool) -> _Pass:
+        passes = [self._run_batch(batch, weight, is_watched=is_watched) for batch, weight in self._batches]
+        return passes[0] if len(passes) == 1 else _together(passes)
 
-        def read() -> tuple[Any, int]:
-            return meter(), time.thread_time_ns()
-
-        with tracing(self._nodes, read) as trace, torch.no_grad(), gc_paused():
-            start, cpu_start = time.perf_counter_ns(), time.thread_time_ns()
+    def _run_batch(self, batch: InputBatch, weight: float, *, is_watched: bool) -> _Pass:
+        args, kwargs = clone_inputs(batch.args), clone_inputs(dict(batch.kwargs))
+        meter: Callable[[], Any] = _cuda_event if self._is_cuda else time.perf_counter_ns
+        watching = call_log(self._nodes, meter) if is_watched else nullcontext(Trace[Any]())
+        with ExitStack() as stack:
+            trace = stack.enter_context(watching)
+            for make in (*self._contexts, gc_paused):
+                stack.enter_context(make())
+            wall, cpu, process = time.perf_counter_ns(), time.thread_time_ns(), time.process_time_ns()
             # Whatever the model raises, the capturing pass has met and recorded it.
             with suppress(Exception):
-                model(*args, **kwargs)
+                self._model(*args, **kwargs)
             if self._is_cuda:
                 torch.cuda.synchronize()
-            wall_ns, cpu_ns = time.perf_counter_ns() - start, time.thread_time_ns() - cpu_start
-        times = [
-            (span, np.array((elapsed_ms(span.start[0], span.end[0]), _ns_to_ms(span.start[1], span.end[1]))))
-            for span in trace.spans
-        ]
-        return times, wall_ns / max(cpu_ns, 1)
+            ends = time.perf_counter_ns(), time.thread_time_ns(), time.process_time_ns()
+        wall_ms, cpu_ms, process_ms = (
+            weight * _ns_to_ms(start, end) for start, end in zip((wall, cpu, process), ends, strict=True)
+        )
+        return _Pass(wall_ms, cpu_ms, process_ms, *self._by_node(trace, weight))
 
-    def _add(self, times: Times) -> None:
-        inclusive: dict[int, Floats] = {}
-        own: dict[int, Floats] = {}
-        for span, duration_ms in times:
+    def _by_node(self, trace: Trace[Any], weight: float) -> tuple[dict[int, float], dict[int, float]]:
+        elapsed_ms = _cuda_ms if self._is_cuda else _ns_to_ms
+        inclusive: dict[int, float] = {}
+        own: dict[int, float] = {}
+        for span in trace.spans:
+            duration_ms = weight * elapsed_ms(span.start, span.end)
             if span.is_outermost:
                 inclusive[span.node] = inclusive.get(span.node, 0.0) + duration_ms
             own[span.node] = own.get(span.node, 0.0) + duration_ms
             if span.caller is not None:
                 own[span.caller] = own.get(span.caller, 0.0) - duration_ms
-        for node, duration_ms in inclusive.items():
-            self._inclusive.setdefault(node, []).append(_sample(duration_ms))
-            self._own.setdefault(node, []).append(_sample(own[node]))
+        return inclusive, {index: own[index] for index in inclusive}
 
 
-def _sample(wall_and_cpu_ms: Floats) -> Sample:
-    wall_ms, cpu_ms = map(float, wall_and_cpu_ms)
-    return Sample(latency_ms=wall_ms, wall_ms=wall_ms, cpu_ms=cpu_ms)
+def _together(passes: Sequence[_Pass]) -> _Pass:
+    inclusive, own = (
+        {index: sum(times.get(index, 0.0) for times in parts) for index in set().union(*parts)}
+        for parts in ([one.inclusive_ms for one in passes], [one.own_ms for one in passes])
+    )
+    wall, cpu, process = (sum(getattr(one, name) for one in passes) for name in ("wall_ms", "cpu_ms", "process_ms"))
+    return _Pass(wall, cpu, process, inclusive, own)
 
 
 def _ns_to_ms(start_ns: int, end_ns: int) -> float:

@@ -1,9 +1,9 @@
 """Latency of a module alone: re-run on the inputs that were captured for it."""
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
-from operator import mul
 from statistics import median
 
 from profiles.aggregation import add_latencies, scale_latency
@@ -15,61 +15,118 @@ from profiles.records import Latency
 from profiles.subject import Subject
 from profiles.timing import Call, Clock, Sample, TimingOptions, summarize, time_visit
 
-__all__ = ["IsolatedRun"]
+__all__ = ["IsolatedRun", "LatencySeries", "Ready", "Timed", "forward_of"]
 
-# By visit, and in it by call.
-Visits = list[list[tuple[Sample, ...]]]
+Context = Callable[[], AbstractContextManager[object]]
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """What is timed of a call; `refresh` is run, untimed, before each time but the first."""
+
+    call: Call
+    refresh: Call | None = None
+
+
+Ready = Callable[[Subject, CapturedCall], Timed]
+
+
+def forward_of(subject: Subject, call: CapturedCall) -> Timed:
+    """The forward pass; of a module that writes its inputs on new copies of them every time."""
+    module, args, kwargs = subject.module, call.args, call.kwargs
+    if not call.writes_inputs:
+        return Timed(lambda: module(*args, **kwargs))
+    held = [call.fresh()]
+
+    def refresh() -> None:
+        held[0] = call.fresh()
+
+    return Timed(lambda: subject.run(held[0]), refresh)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LatencySeries:
+    """Visits of the distinct calls of one module: by visit, and in it by call."""
+
+    calls: tuple[CapturedCall, ...]
+    sees_contention: bool
+    visits: list[list[tuple[Sample, ...]]] = field(default_factory=list)
+
+    @property
+    def interval_share(self) -> float | None:
+        """See `profiles.interval`; of all calls that one pass makes."""
+        return interval_share(
+            [
+                sum(
+                    call.count * call.weight * median(sample.latency_ms for sample in samples)
+                    for call, samples in zip(self.calls, visit, strict=True)
+                )
+                for visit in self.visits
+            ]
+        )
+
+    def of_pass(self) -> Latency | None:
+        """Latency of all calls that one pass of the model makes; None where there was no visit."""
+        pairs = zip(self.by_call(), self.calls, strict=True) if self.visits else ()
+        return add_latencies([scale_latency(latency, call.count * call.weight) for latency, call in pairs])
+
+    def by_call(self) -> list[Latency]:
+        """Latency of each distinct call made once."""
+        return [summarize(visits, sees_contention=self.sees_contention) for visits in zip(*self.visits, strict=True)]
 
 
 @dataclass(kw_only=True, slots=True)
 class IsolatedRun:
-    """The samples of one module taken so far, per distinct call; `failure` tells why it ended early.
+    """One module at its visits; `failure` tells why they ended early, `spent_s` what they took.
 
-    With a `sweeper` each call is timed with swept caches first, which warms them for the warm samples. `contexts` make
-    what is entered around every call.
+    `ready` makes what is timed of a call. With a `sweeper` each call is timed with swept caches first, which warms
+    them for the warm samples. `contexts` make what is entered around every call.
     """
 
     subject: Subject
     clock: Clock
     timing: TimingOptions
     sweeper: Call | None = None
-    contexts: Sequence[Callable[[], AbstractContextManager[object]]] = ()
+    contexts: Sequence[Context] = ()
+    ready: Ready = forward_of
     failure: str = ""
-    _warm: Visits = field(default_factory=list)
-    _cold: Visits = field(default_factory=list)
+    spent_s: float = 0.0
+    warm: LatencySeries = field(init=False)
+    cold: LatencySeries = field(init=False)
 
-    def visit(self) -> None:
+    def __post_init__(self) -> None:
+        calls, sees_contention = self.subject.calls, self.clock.sees_contention
+        self.warm = LatencySeries(calls=calls, sees_contention=sees_contention)
+        self.cold = LatencySeries(calls=calls, sees_contention=sees_contention)
+
+    def visit(self, *, warm: bool = True, cold: bool = True) -> None:
         """One visit of every distinct call; a module that raises is not visited again."""
         if self.failure:
             return
+        start, sweeper = time.perf_counter(), self.sweeper if cold else None
         try:
-            cold_and_warm = [self._time(call) for call in self.subject.calls]
+            cold_and_warm = [self._time(call, sweeper, takes_warm=warm) for call in self.subject.calls]
         except Exception as error:  # noqa: BLE001 (what a module alone may raise is up to the user's code)
             self.failure = f"{type(error).__name__}: {error}"
-        else:
-            if self.sweeper:
-                self._cold.append([cold for cold, _ in cold_and_warm])
-            self._warm.append([warm for _, warm in cold_and_warm])
-
-    @property
-    def interval_share(self) -> float | None:
-        """Half the 95 % interval of the latency over the latency: the widest of those asked for; None if not run."""
-        shares = [self._interval_share(visits) for visits in (self._warm, self._cold)]
-        known = [share for share in shares if share is not None]
-        return max(known, default=None)
+            return
+        if sweeper:
+            self.cold.visits.append([samples for samples, _ in cold_and_warm])
+        if warm:
+            self.warm.visits.append([samples for _, samples in cold_and_warm])
+        self.spent_s += time.perf_counter() - start
 
     def finding(self) -> Finding:
         """The latencies of all calls that one pass of the model makes; none where the module raised."""
-        if self.failure or not self._warm:
+        if self.failure:
             return Finding()
-        figures = {"warm": self._latency(self._warm), "interval_share": self._interval_share(self._warm)}
-        if self._cold:
-            figures |= {"cold": self._latency(self._cold), "cold_interval_share": self._interval_share(self._cold)}
+        figures = {"warm": self.warm.of_pass(), "interval_share": self.warm.interval_share}
+        if self.sweeper:
+            figures |= {"cold": self.cold.of_pass(), "cold_interval_share": self.cold.interval_share}
         return Finding(figures=figures)
 
     def call_profiles(self, labels: Sequence[str]) -> tuple[CallProfile, ...]:
         """Each distinct call by itself; `labels` name the batches."""
-        warm, cold = (self._by_call(visits) for visits in (self._warm, self._cold))
+        warm, cold = self.warm.by_call(), self.cold.by_call()
         return tuple(
             CallProfile(
                 path=self.subject.path,
@@ -82,27 +139,20 @@ class IsolatedRun:
             for place, call in enumerate(self.subject.calls)
         )
 
-    def _latency(self, visits: Visits) -> Latency | None:
-        pairs = zip(self._by_call(visits), self.subject.calls, strict=True)
-        return add_latencies([scale_latency(latency, call.count * call.weight) for latency, call in pairs])
-
-    def _by_call(self, visits: Visits) -> list[Latency]:
-        sees_contention = self.clock.sees_contention
-        return [summarize(of_call, sees_contention=sees_contention) for of_call in zip(*visits, strict=True)]
-
-    def _interval_share(self, visits: Visits) -> float | None:
-        counts = [call.count * call.weight for call in self.subject.calls]
-        return interval_share([sum(map(mul, counts, map(_median_ms, visit))) for visit in visits])
-
-    def _time(self, call: CapturedCall) -> tuple[tuple[Sample, ...], tuple[Sample, ...]]:
-        def run() -> object:
-            return self.subject.run(call)
-
+    def _time(
+        self, call: CapturedCall, sweeper: Call | None, *, takes_warm: bool
+    ) -> tuple[tuple[Sample, ...], tuple[Sample, ...]]:
+        cold: tuple[Sample, ...] = ()
         with self._entered(call):
-            # What was captured has run before; what was prepared since has to get ready first.
-            is_fresh = not self._warm and self.subject.module is not self.subject.original
-            cold = time_visit(run, self.clock, self.timing, self.sweeper, warm_up=is_fresh) if self.sweeper else ()
-            return cold, time_visit(run, self.clock, self.timing, warm_up=not self.sweeper)
+            timed = self.ready(self.subject, call)
+            if sweeper:
+                # What was captured has run before; what was prepared since has to get ready first.
+                is_fresh = not self.warm.visits and self.subject.module is not self.subject.original
+                before = _one_after_another(timed.refresh, sweeper)
+                cold = time_visit(timed.call, self.clock, self.timing, before, warm_up=is_fresh)
+            if not takes_warm:
+                return cold, ()
+            return cold, time_visit(timed.call, self.clock, self.timing, timed.refresh, warm_up=not sweeper)
 
     @contextmanager
     def _entered(self, call: CapturedCall) -> Iterator[None]:
@@ -113,5 +163,7 @@ class IsolatedRun:
             yield
 
 
-def _median_ms(samples: Sequence[Sample]) -> float:
-    return median(sample.latency_ms for sample in samples)
+def _one_after_another(first: Call | None, second: Call) -> Call:
+    if first is None:
+        return second
+    return lambda: (first(), second())

@@ -7,18 +7,20 @@ its fast path), and is passed by where a parent calls `.forward()`.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, Generic, TypeVar
 
 from torch import nn
 
 from profiles.tree import ModuleNode, is_compiled_in_place
 
-__all__ = ["Span", "Trace", "tracing"]
+__all__ = ["Span", "Trace", "call_log", "tracing"]
 
 R = TypeVar("R")
 OnCall = Callable[[int, tuple[Any, ...], Mapping[str, Any]], None]
 OnReturn = Callable[[int, tuple[Any, ...], Mapping[str, Any], Any], None]
+# In a log instead of a module's number.
+_RETURNED, _RAISED = -1, -2
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,29 +62,43 @@ def tracing(
     inside a compiled module is left alone, as a change would compile it anew, but for `sees_enclosed`.
     """
     trace: Trace[R] = Trace()
-    places: dict[nn.Module, list[ModuleNode]] = {}
-    for node in nodes:
-        places.setdefault(node.module, []).append(node)
     with ExitStack() as stack:
-        for shared in places.values():
-            if sees_enclosed or any(node.enclosure is None for node in shared):
-                stack.enter_context(_traced(_Place(shared, nodes), trace, meter, on_call, on_return))
+        for place in _places(nodes, sees_enclosed=sees_enclosed):
+            record = partial(_recorded, place=place, trace=trace, meter=meter, on_call=on_call, on_return=on_return)
+            stack.enter_context(_replaced(place.module, record))
         yield trace
 
 
 @contextmanager
-def _traced(
-    place: "_Place[R]",
-    trace: Trace[R],
-    meter: Callable[[], R],
-    on_call: OnCall | None,
-    on_return: OnReturn | None,
-) -> Iterator[None]:
+def call_log(nodes: Sequence[ModuleNode], meter: Callable[[], R]) -> Iterator[Trace[R]]:
+    """Record the calls as `tracing` does, at the least cost for them; the spans are there after the block."""
+    trace: Trace[R] = Trace()
+    log: list[tuple[int, R]] = []
+    places = _places(nodes, sees_enclosed=False)
+    try:
+        with ExitStack() as stack:
+            for number, place in enumerate(places):
+                stack.enter_context(_replaced(place.module, partial(_logged, number=number, log=log, meter=meter)))
+            yield trace
+    finally:
+        _read(log, places, trace)
+
+
+def _places(nodes: Sequence[ModuleNode], *, sees_enclosed: bool) -> "list[_Place]":
+    places: dict[nn.Module, list[ModuleNode]] = {}
+    for node in nodes:
+        places.setdefault(node.module, []).append(node)
+    seen = (shared for shared in places.values() if sees_enclosed or any(node.enclosure is None for node in shared))
+    return [_Place(shared, nodes) for shared in seen]
+
+
+@contextmanager
+def _replaced(module: nn.Module, record: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Iterator[None]:
     """Where a module is compiled in place or has hooks of its own, a call starts before `forward`."""
-    attributes, name = vars(place.module), _entry_name(place.module)
+    attributes, name = vars(module), _entry_name(module)
     before = attributes.get(name)
-    entry = place.module._call_impl if before is None and name != "forward" else getattr(place.module, name)  # noqa: SLF001 (what `__call__` calls)
-    attributes[name] = wraps(entry)(_recorded(entry, place, trace, meter, on_call, on_return))
+    entry = module._call_impl if before is None and name != "forward" else getattr(module, name)  # noqa: SLF001 (what `__call__` calls)
+    attributes[name] = wraps(entry)(record(entry))
     try:
         yield
     finally:
@@ -99,7 +115,7 @@ def _entry_name(module: nn.Module) -> str:
 
 def _recorded(
     entry: Callable[..., Any],
-    place: "_Place[R]",
+    place: "_Place",
     trace: Trace[R],
     meter: Callable[[], R],
     on_call: OnCall | None,
@@ -131,7 +147,38 @@ def _recorded(
     return call
 
 
-class _Place(Generic[R]):
+def _logged(
+    entry: Callable[..., Any], number: int, log: list[tuple[int, R]], meter: Callable[[], R]
+) -> Callable[..., Any]:
+    append = log.append
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        append((number, meter()))
+        try:
+            output = entry(*args, **kwargs)
+        except BaseException:
+            append((_RAISED, meter()))
+            raise
+        append((_RETURNED, meter()))
+        return output
+
+    return call
+
+
+def _read(log: Sequence[tuple[int, R]], places: "Sequence[_Place]", trace: Trace[R]) -> None:
+    open_calls = trace.open_calls
+    for number, reading in log:
+        if number >= 0:
+            open_calls.append((places[number].of_call(open_calls), reading))
+            continue
+        index, start = open_calls.pop()
+        if number == _RETURNED:
+            caller = open_calls[-1][0] if open_calls else None
+            is_outermost = not any(running == index for running, _ in open_calls)
+            trace.spans.append(Span(index, caller, start, reading, is_outermost))
+
+
+class _Place:
     """The nodes of one module, and which of them a call belongs to."""
 
     def __init__(self, shared: Sequence[ModuleNode], nodes: Sequence[ModuleNode]) -> None:
@@ -139,7 +186,7 @@ class _Place(Generic[R]):
         self.indices = tuple(node.index for node in shared)
         self._ancestors = {node.index: frozenset(_ancestors(node, nodes)) for node in shared}
 
-    def of_call(self, open_calls: Sequence[tuple[int, R]]) -> int:
+    def of_call(self, open_calls: Sequence[tuple[int, object]]) -> int:
         if len(self.indices) > 1:
             for running, _ in reversed(open_calls):
                 for index in self.indices:

@@ -1,37 +1,48 @@
-"""Profile any `nn.Module`, level by level: in the model, alone, and what it does outside its children."""
+"""Profile any `nn.Module`, level by level: in the model, alone, and what it does outside its children.
+
+`profile_target` does all of it in one go. The same in shares, on one machine or on many:
+
+    with walking(target, options=options) as walk:     # captures the target once
+        part = walk.measure(["blocks.0", "blocks.1"])  # as often as wanted, each path once
+    profile = merge_parts([part, ...])                 # needs every path of `walk.paths` in some part
+
+A part is plain data: it can be pickled, or stored module by module (`ModulePart`), and what is stored need not be
+measured again. Each share times the model's own passes for itself, and its visits are spread over the share.
+"""
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Any
 
+import torch
 from torch import nn
 
-from profiles.capture import observe
+from profiles.capture import Observation, observe
 from profiles.cold_cache import CacheSweeper
 from profiles.errors import InputError
 from profiles.fingerprint import current_fingerprint
 from profiles.in_situ import InSituTimes
 from profiles.isolation import IsolatedRun
 from profiles.measure import thread_count
+from profiles.merging import merge_parts
 from profiles.model_profile import ModelProfile
 from profiles.module_part import ModulePart, ProfilePart
 from profiles.preprocessors.protocol import Preprocessor
 from profiles.preservation import Preserved, preserved
 from profiles.profile_options import ProfileOptions, ProfileProgress
-from profiles.profile_rows import NEVER_CALLED, Measured, assemble, module_part
+from profiles.profile_rows import NEVER_CALLED, Measured, module_part
 from profiles.profiler_runs import ProfilerRuns
 from profiles.profilers.protocol import Profiler
 from profiles.providers.target import InputBatch, Target
+from profiles.selection import why_left_out
 from profiles.subject import Subject
 from profiles.timing import clock_for
 from profiles.traffic import tensors_of
 from profiles.tree import ModuleNode, breadth_first, module_tree
+from profiles.visiting import Progress, Visited, visit_in_turn
 
 __all__ = ["ProfileOptions", "ProfileProgress", "Walk", "merge_parts", "profile_model", "profile_target", "walking"]
-
-Progress = Callable[[ProfileProgress], None]
 
 
 def profile_model(
@@ -66,32 +77,6 @@ def profile_target(
         return merge_parts([walk.measure(progress=progress)])
 
 
-def merge_parts(parts: Sequence[ProfilePart]) -> ModelProfile:
-    """The profile of all modules, of whose shares these are the parts; of one measured twice the first part counts.
-
-    Raises:
-        InputError: there is no part.
-    """
-    if not parts:
-        raise InputError("profile: must have at least one part, but got none")
-    modules: dict[tuple[int, str], ModulePart] = {}
-    for part in parts:
-        for module in part.modules:
-            modules.setdefault((module.index, module.row.phase), module)
-    in_order = [modules[key] for key in sorted(modules)]
-    figures = tuple(dict.fromkeys(figure for part in parts for figure in part.figures))
-    return ModelProfile(
-        name=parts[0].name,
-        rows=assemble(in_order, figures),
-        profile_seconds=sum(part.profile_seconds for part in parts),
-        calls=tuple(call for module in in_order for call in module.calls),
-        kernels=tuple(kernel for module in in_order if not module.row.path for kernel in module.kernels),
-        figures=figures,
-        costs=parts[0].costs,
-        notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
-    )
-
-
 @contextmanager
 def walking(
     target: Target,
@@ -101,12 +86,15 @@ def walking(
     profilers: Sequence[Profiler] = (),
 ) -> Iterator["Walk"]:
     """Capture a target once, to measure its modules share by share: `walk.measure(paths)`."""
-    options = options or ProfileOptions()
-    with thread_count(options.threads) if options.threads else nullcontext(), preserved(target.model):
+    options, given = options or ProfileOptions(), target.model
+    with ExitStack() as stack:
+        stack.enter_context(thread_count(options.threads) if options.threads else nullcontext())
+        held = stack.enter_context(preserved(given, copies_parameters=options.backward))
         for preprocessor in preprocessors:
             target = preprocessor.prepare_target(target)
-        with preserved(target.model) as held:
-            yield Walk(target, options, preprocessors, profilers, held)
+        if target.model is not given:
+            held = stack.enter_context(preserved(target.model, copies_parameters=options.backward))
+        yield Walk(target, options, preprocessors, profilers, held)
 
 
 class Walk:
@@ -120,16 +108,18 @@ class Walk:
         profilers: Sequence[Profiler],
         held: Preserved,
     ) -> None:
-        start = time.perf_counter()
+        self._spent = _Spent()
         self.target = target
         self.nodes = module_tree(target.model, options.max_depth)
         self._options, self._preprocessors, self._profilers = options, preprocessors, profilers
         self._contexts = [preprocessor.context for preprocessor in preprocessors]
         self._torch_name = _device_of(target)
-        self._observed = observe(target.model, self.nodes, target.batches, held=held)
-        self._in_situ = InSituTimes(self.nodes, self._torch_name)
+        self._observed = self._capture(held)
         self._fingerprint = current_fingerprint(self._torch_name, options.threads)
-        self._capture_seconds = time.perf_counter() - start
+        self._sweeper = CacheSweeper(self._torch_name) if options.cold else None
+        self._capture_seconds = self._spent.wall_s
+        contexts = [*self._contexts, torch.enable_grad if options.backward else torch.no_grad]
+        self._in_situ = InSituTimes(self.nodes, target.model, target.batches, self._torch_name, contexts)
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -137,29 +127,45 @@ class Walk:
         return tuple(node.path for node in breadth_first(self.nodes))
 
     def measure(self, paths: Collection[str] | None = None, progress: Progress | None = None) -> ProfilePart:
-        """Visit the modules of these paths (None: all) in turn, again and again, and return what was found."""
-        tally = _Tally(progress)
+        """Visit the modules of these paths (None: all) in turn, again and again, and return what was found.
+
+        Raises:
+            InputError: a path that is not one of `paths`.
+        """
+        if unknown := sorted(set(paths or ()) - set(self.paths)):
+            raise InputError(f"profile: paths must be those of modules, but got {unknown[0]!r}")
         chosen = [node for node in breadth_first(self.nodes) if paths is None or node.path in paths]
-        sweeper = CacheSweeper(self._torch_name) if self._options.cold else None
-        work = [_Work(node, *self._start(node, sweeper)) for node in chosen]
+        self._pass_in_model(0)
+        left_out = {node.index: self._why_left_out(node) for node in chosen}
+        work = {node.index: self._start(node, left_out[node.index]) for node in chosen}
         rounds = max((self._options.visits, *(profiler.visits for profiler in self._profilers)))
-        for place in range(rounds):
-            if self._in_situ.visits < self._options.visits:
-                self._in_situ.visit(self.target.model, self.target.batches, self._options.samples_per_visit)
-            for item in work:
-                item.visit(place, self._options.visits)
-                tally.tell(item.node.path, rounds * len(work))
-        modules = tuple(self._part(item) for item in work)
+        visit_in_turn(list(work.values()), self._options, rounds, self._pass_in_model, progress)
         return ProfilePart(
             name=self.target.name,
-            modules=modules,
-            profile_seconds=tally.elapsed_s + self._capture_seconds,
+            modules=tuple(self._part(self.nodes[index], item, left_out[index]) for index, item in work.items()),
+            profile_seconds=self._spent.wall_s,
             figures=tuple(figure for profiler in self._profilers for figure in profiler.figures),
-            costs={"capture_seconds": self._capture_seconds},
+            costs=self._costs(),
             notes=self.target.notes,
         )
 
-    def _start(self, node: ModuleNode, sweeper: CacheSweeper | None) -> tuple[IsolatedRun, ProfilerRuns]:
+    def _capture(self, held: Preserved) -> tuple[Observation, ...]:
+        with ExitStack() as stack:
+            for make in self._contexts:
+                stack.enter_context(make())
+            target, is_grad = self.target, self._options.backward
+            return observe(target.model, self.nodes, target.batches, is_grad=is_grad, held=held)
+
+    def _pass_in_model(self, place: int) -> None:
+        """The timed passes of a round, once."""
+        if self._in_situ.visits <= place < self._options.visits:
+            self._in_situ.visit(self._options.samples_per_visit)
+
+    def _why_left_out(self, node: ModuleNode) -> str:
+        is_called = bool(self._observed[node.index].calls)
+        return why_left_out(node, self._options, self._in_situ.share(node.index) if is_called else None)
+
+    def _start(self, node: ModuleNode, left_out: str) -> Visited:
         seen = self._observed[node.index]
         subject = Subject(
             path=node.path,
@@ -168,7 +174,7 @@ class Walk:
             calls=tuple(seen.calls),
             torch_name=self._torch_name,
         )
-        failure = seen.failure or ("" if seen.calls else NEVER_CALLED)
+        failure = left_out or seen.failure or ("" if seen.calls else NEVER_CALLED)
         try:
             for preprocessor in self._preprocessors if not failure else ():
                 subject = preprocessor.prepare_subject(subject)
@@ -178,14 +184,13 @@ class Walk:
             subject=subject,
             clock=clock_for(self._torch_name),
             timing=self._options.timing,
-            sweeper=sweeper,
+            sweeper=self._sweeper,
             contexts=self._contexts,
             failure=failure,
         )
-        return run, ProfilerRuns(() if failure else self._profilers, subject, self._contexts)
+        return Visited(run, ProfilerRuns(() if failure else self._profilers, subject, self._contexts))
 
-    def _part(self, item: "_Work") -> ModulePart:
-        node = item.node
+    def _part(self, node: ModuleNode, item: Visited, left_out: str) -> ModulePart:
         return module_part(
             Measured(
                 node=node,
@@ -197,42 +202,34 @@ class Walk:
                 findings=(item.run.finding(), *item.profilers.findings()),
                 calls=item.run.call_profiles([batch.label for batch in self.target.batches]),
                 failure=item.run.failure,
+                left_out=left_out,
             )
         )
 
-
-@dataclass(frozen=True, slots=True)
-class _Work:
-    """A module and what measures it."""
-
-    node: ModuleNode
-    run: IsolatedRun
-    profilers: ProfilerRuns
-
-    def visit(self, place: int, visits: int) -> None:
-        if place < visits:
-            self.run.visit()
-        if not self.run.failure:
-            self.profilers.visit(place)
+    def _costs(self) -> Mapping[str, float]:
+        """What looking took, in seconds and in CPU time of plain passes, and what timing calls adds to a pass."""
+        return {
+            "capture_seconds": self._capture_seconds,
+            "profile_seconds": self._spent.wall_s,
+            "forward_ms": self._in_situ.plain_ms,
+            "forwards": 1e3 * self._spent.cpu_s / self._in_situ.plain_process_ms,
+            "hook_overhead": self._in_situ.overhead,
+        }
 
 
-class _Tally:
-    """Counts visits, and tells."""
+class _Spent:
+    """Time since it was made."""
 
-    def __init__(self, progress: Progress | None) -> None:
-        self._start, self._progress, self._done = time.perf_counter(), progress, 0
+    def __init__(self) -> None:
+        self._wall, self._cpu = time.perf_counter(), time.process_time()
 
     @property
-    def elapsed_s(self) -> float:
-        return time.perf_counter() - self._start
+    def wall_s(self) -> float:
+        return time.perf_counter() - self._wall
 
-    def tell(self, path: str, total: int) -> None:
-        self._done += 1
-        if self._progress:
-            done, elapsed_s = self._done, self.elapsed_s
-            remaining_s = elapsed_s / done * (total - done)
-            told = ProfileProgress(path=path, done=done, total=total, elapsed_s=elapsed_s, remaining_s=remaining_s)
-            self._progress(told)
+    @property
+    def cpu_s(self) -> float:
+        return time.process_time() - self._cpu
 
 
 def _device_of(target: Target) -> str:

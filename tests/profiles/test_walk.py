@@ -47,8 +47,7 @@ def test_times_in_the_model_tell_of_contention(rows: Mapping[str, ComponentProfi
     for path in ("", "(self)", "blocks.0.linear"):
         in_situ = rows[path].in_situ
         assert in_situ is not None
-        assert in_situ.cpu_ms is not None
-        assert in_situ.cpu_ms > 0
+        assert (in_situ.cpu_ms is None) == (path != "")
         assert in_situ.wall_over_cpu is not None
         assert in_situ.wall_over_cpu > 0.5
 
