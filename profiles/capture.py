@@ -45,6 +45,13 @@ class CapturedCall:
         """What was in force when the call was captured: gradient and inference mode, autocast."""
         return self.state.entered()
 
+    def run(self, module: nn.Module) -> Any:
+        """Call a module with these inputs, in whatever context the caller has entered."""
+        if self.state.autocast:
+            # Else casts of weights would last from one call to the next, as they do not from one pass to the next.
+            torch.clear_autocast_cache()
+        return module(*self.args, **self.kwargs)
+
     def fresh(self) -> "CapturedCall":
         """The same call on inputs as they were captured, to be spoiled; this one must not have been run."""
         args, kwargs = clone_inputs((self.args, dict(self.kwargs)), self.owned)
@@ -116,6 +123,8 @@ class _Pass:
         self._place, self._weight = place, weight
         self._owned = held.storages
         self._owners = _owners(nodes)
+        self._parents = frozenset(node.parent for node in nodes)
+        self._callers: set[int] = set()
         self._running: dict[int, tuple[CapturedCall, str, list[int]]] = {}
         self._trace: Trace[int] = Trace()
         self._state = CallContext.current()
@@ -160,6 +169,7 @@ class _Pass:
                     self._observations[owner].is_used = True
 
     def _on_call(self, index: int, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        self._callers.update(running for running, _ in self._trace.open_calls[-1:])
         state = CallContext.current()
         text = signature((args, kwargs)) if kwargs else signature(args)
         name = ", ".join(filter(None, (text, state.difference(self._state))))
@@ -187,7 +197,8 @@ class _Pass:
         call, text, versions = self._running.pop(index)
         after = signature((args, kwargs)) if kwargs else signature(args)
         call.writes_inputs |= text != after or versions != _versions((args, kwargs))
-        if node.is_leaf:
+        # A parent that uses its children's parameters without calling them moves its bytes itself.
+        if node.is_leaf or (index in self._parents and index not in self._callers):
             with self._watch.paused():
                 moved = leaf_bytes(node.module, (call.args, call.kwargs), output)
                 rows = touched_rows(node.module, (call.args, call.kwargs))

@@ -1,6 +1,7 @@
 """Leave a model and the random generators as they were found."""
 
 import random
+import warnings
 from collections import OrderedDict, deque
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -27,10 +28,10 @@ class Preserved:
 
     def __init__(self, model: nn.Module, *, copies_parameters: bool = False) -> None:
         self._tensors: dict[StorageKey, list[torch.Tensor]] = {}
+        self._versions = [(name, one, _version(one)) for name, one in model.named_parameters()]
         self._copies: dict[StorageKey, list[tuple[torch.Tensor, torch.Tensor, int | None]]] = {}
         for tensor in _tensors(model):
-            if key := storage_key(tensor):
-                self._tensors.setdefault(key, []).append(tensor)
+            self._tensors.setdefault(_key(tensor), []).append(tensor)
         for tensor in (*model.buffers(), *(model.parameters() if copies_parameters else ())):
             self.before_write(tensor)
 
@@ -41,16 +42,19 @@ class Preserved:
 
     def before_write(self, tensor: torch.Tensor) -> None:
         """Copy what of the model lies in this tensor's memory, unless that is done."""
-        key = storage_key(tensor)
+        key = _key(tensor)
         if key in self._tensors and key not in self._copies:
             held = self._tensors[key]
             self._copies[key] = [(one, one.detach().clone(), _version(one)) for one in held]
 
     def restore(self) -> None:
-        """Put the copies back where something was written."""
+        """Put the copies back where something was written; warn of a parameter that was, and has none."""
+        for name, parameter, version in self._versions:
+            if _version(parameter) != version and _key(parameter) not in self._copies:
+                warnings.warn(f"model: {name} was written after the capturing pass and stays so", stacklevel=2)
         for copies in self._copies.values():
             for tensor, values, version in copies:
-                if _version(tensor) != version or not torch.equal(tensor, values):
+                if _version(tensor) != version or not (storage_key(tensor) is None or torch.equal(tensor, values)):
                     tensor.copy_(values)
 
 
@@ -140,6 +144,11 @@ def _is_same(value: Any, contents: Any) -> bool:
     if isinstance(value, dict):
         return _is_same([*value.keys(), *value.values()], [*contents.keys(), *contents.values()])
     return len(value) == len(contents) and all(map(lambda a, b: a is b, value, contents))
+
+
+def _key(tensor: torch.Tensor) -> StorageKey:
+    """By its memory, or where it has none of its own (sparse, a subclass) by itself."""
+    return storage_key(tensor) or ("", id(tensor))
 
 
 def _version(tensor: torch.Tensor) -> int | None:

@@ -20,7 +20,7 @@ from profiles.traffic import state_bytes, tensors_of
 from profiles.tree import ModuleNode
 from profiles.utilisation import bandwidth_share, model_flops_share
 
-__all__ = ["NEVER_CALLED", "Measured", "assemble", "module_part"]
+__all__ = ["NEVER_CALLED", "Measured", "assemble", "module_part", "why_never_called"]
 
 NEVER_CALLED = "never called in the forward pass"
 _ROW_FIELDS = frozenset(field.name for field in fields(ComponentProfile))
@@ -102,7 +102,7 @@ def _row(found: Measured) -> ComponentProfile:
     for finding in found.findings:
         row = _with_finding(row, finding)
     if row.warm is None:
-        return row.skipped(found.left_out or found.failure or _why_never_called(node, seen))
+        return row.skipped(found.left_out or found.failure)
     return row
 
 
@@ -211,7 +211,8 @@ def _remarks(found: Measured) -> tuple[str, ...]:
     )
 
 
-def _why_never_called(node: ModuleNode, seen: Observation) -> str:
+def why_never_called(node: ModuleNode, seen: Observation) -> str:
+    """The reason for a module without calls to have no figures of its own."""
     if node.enclosure is not None:
         return f"runs inside {node.enclosure}, which is one piece"
     return f"{NEVER_CALLED}, but its parameters are used by another module" if seen.is_used else NEVER_CALLED

@@ -40,4 +40,4 @@ class Subject:
 
     def run(self, call: "CapturedCall") -> Any:
         """One forward call on the captured inputs, in whatever context the caller has entered; returns the output."""
-        return self.module(*call.args, **call.kwargs)
+        return call.run(self.module)

@@ -31,7 +31,7 @@ from profiles.module_part import ModulePart, ProfilePart
 from profiles.preprocessors.protocol import Preprocessor
 from profiles.preservation import Preserved, preserved
 from profiles.profile_options import ProfileOptions, ProfileProgress
-from profiles.profile_rows import NEVER_CALLED, Measured, module_part
+from profiles.profile_rows import Measured, module_part, why_never_called
 from profiles.profiler_runs import ProfilerRuns
 from profiles.profilers.protocol import Profiler
 from profiles.providers.target import InputBatch, Target
@@ -174,7 +174,7 @@ class Walk:
             calls=tuple(seen.calls),
             torch_name=self._torch_name,
         )
-        failure = left_out or seen.failure or ("" if seen.calls else NEVER_CALLED)
+        failure = left_out or seen.failure or ("" if seen.calls else why_never_called(node, seen))
         try:
             for preprocessor in self._preprocessors if not failure else ():
                 subject = preprocessor.prepare_subject(subject)
@@ -203,6 +203,7 @@ class Walk:
                 calls=item.run.call_profiles([batch.label for batch in self.target.batches]),
                 failure=item.run.failure,
                 left_out=left_out,
+                true_parameter_bytes=self.target.true_parameter_bytes.get(node.path),
             )
         )
 
