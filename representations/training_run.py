@@ -16,8 +16,8 @@ from profiles.errors import MeasurementError
 from representations.build import build_model
 from representations.datasets.dataset import Dataset
 from representations.dhe.embedding import set_deduplication
-from representations.dlrm import Dlrm
 from representations.metrics import Metrics
+from representations.model import RecommendationModel
 from representations.optimizer import RowWiseAdagrad
 from representations.specs import ModelSpec
 from representations.table import EmbeddingTable
@@ -82,6 +82,10 @@ class TrainingRun:
         if self._order_N is _NO_ORDER:
             self._order_N, self._place = torch.randperm(len(self._labels_N), generator=self._generator), 0
 
+    def drop_order(self) -> None:
+        """Leave the epoch that is under way, without a score."""
+        self._order_N, self._place = _NO_ORDER, 0
+
     def train_batch(self) -> None:
         """One step on the next rows.
 
@@ -100,7 +104,7 @@ class TrainingRun:
 
     def end_epoch(self, score: Metrics) -> None:
         """Take the metrics of an epoch whose rows are used up, and keep its weights where they are the best."""
-        self._order_N, self._place = _NO_ORDER, 0
+        self.drop_order()
         self.scores.append(score)
         if self._waited == 0 and len(self.scores) < self.config.epochs:
             self.best_state = {name: value.clone() for name, value in self.model.state_dict().items()}
@@ -187,7 +191,9 @@ def to_tensors(dataset: Dataset) -> tuple[Tensor, Tensor, Tensor]:
     return dense_NF, ids_NS, labels_N
 
 
-def _optimizers(model: Dlrm, config: TrainingConfig) -> tuple[torch.optim.Optimizer, RowWiseAdagrad | None]:
+def _optimizers(
+    model: RecommendationModel, config: TrainingConfig
+) -> tuple[torch.optim.Optimizer, RowWiseAdagrad | None]:
     tables = [module for module in model.modules() if isinstance(module, EmbeddingTable)]
     for table in tables:
         table.sparse = True

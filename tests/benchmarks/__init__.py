@@ -1,3 +1,3 @@
 """Benchmarks: each module measures the project beside its rivals in one run. `python -m tests.benchmarks` runs all."""
 
-BENCHMARKS = ("accuracy_flights", "cost_model", "dhe_encoder", "simulator_speed")
+BENCHMARKS = ("accuracy_flights", "cost_model", "dhe_encoder", "simulator_speed", "training_throughput")
