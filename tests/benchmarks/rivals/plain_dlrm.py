@@ -22,6 +22,8 @@ Lookup = Callable[[Tensor], Sequence[Tensor]]
 class PlainDlrm(nn.Module):
     """Bottom MLP, tables, pairwise dot products of distinct vectors, top MLP; logits [B]."""
 
+    pairs_2P: Tensor
+
     def __init__(self, spec: ModelSpec, tables: nn.Module) -> None:
         super().__init__()
         self.bottom = _mlp((spec.dense_features, *spec.bottom_mlp), last=nn.ReLU())
