@@ -12,7 +12,7 @@ from torch import nn
 from profiles.call_context import CallContext
 from profiles.input_copies import StorageKey, clone_inputs, storage_key
 from profiles.nested import signature, tensors_of
-from profiles.operators import Operator, OperatorWatch, counting_flops
+from profiles.operators import Operator, OperatorWatch
 from profiles.preservation import Preserved
 from profiles.providers.target import InputBatch
 from profiles.tracing import Trace, tracing
@@ -136,8 +136,7 @@ class _Pass:
             for entered in (torch.set_grad_enabled(is_grad), _all_is_seen(), self._watch):
                 stack.enter_context(entered)
             self._state = CallContext.current()
-            meter = stack.enter_context(counting_flops())
-            traced = tracing(self._nodes, meter, self._on_call, self._on_return, sees_enclosed=True)
+            traced = tracing(self._nodes, lambda: self._watch.flops, self._on_call, self._on_return, sees_enclosed=True)
             self._trace = stack.enter_context(traced)
             # A model that raises is profiled as far as it got.
             with suppress(Exception):

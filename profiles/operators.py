@@ -1,19 +1,19 @@
-"""What the operators of a pass tell: FLOPs, which of them have no formula, whose tensors they read and write."""
+"""What the operators of a pass tell: FLOPs, which of them nobody counts, whose tensors they read and write."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Self
+from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
-from profiles.flops import custom_mapping
+from profiles.flops import custom_mapping, packet_of
 from profiles.operator_work import operator_work
 
-__all__ = ["Operator", "OperatorWatch", "counting_flops"]
+__all__ = ["Operator", "OperatorWatch"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,18 +29,12 @@ class Operator:
     written: tuple[torch.Tensor, ...]
 
 
-@contextmanager
-def counting_flops() -> Iterator[Callable[[], int]]:
-    """Count FLOPs inside the block; gives a function that reads those so far."""
-    counter: Any = FlopCounterMode(display=False, custom_mapping=custom_mapping())
-    # Its own tracker hooks every module there is, at which compiled ones warn; who runs is known here anyhow.
-    counter.mod_tracker = _OnePlace()
-    with counter:
-        yield counter.get_total_flops
-
-
 class OperatorWatch(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's own
-    """Tells of every operator before it runs, those inside `counting_flops` as they were taken apart for it."""
+    """Counts FLOPs by the formulas of `FlopCounterMode` and `profiles.flops`, and tells of every operator it runs.
+
+    Composite operators are taken apart, so that their parts are counted. `FlopCounterMode` itself is not entered: it
+    hooks every module there is, and loads the compiler, which takes seconds.
+    """
 
     supports_higher_order_operators = True
 
@@ -48,10 +42,18 @@ class OperatorWatch(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
         super().__init__()  # type: ignore[no-untyped-call]  # torch's own
         self._tell = tell
         self._is_paused = False
+        self._formulas: Mapping[Any, Callable[..., int]]
+        self._formulas = FlopCounterMode(display=False, custom_mapping=custom_mapping()).flop_registry
+        self.flops = 0
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Else the first operator would import the compiler."""
+        return False
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Tell nothing inside."""
+        """Count and tell nothing inside."""
         before, self._is_paused = self._is_paused, True
         try:
             yield
@@ -61,26 +63,47 @@ class OperatorWatch(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
-        """Tell, then run it."""
+        """Take the operator apart, or tell of it and run it."""
         named = dict(kwargs or {})
-        if not self._is_paused and isinstance(func, torch._ops.OpOverload):  # noqa: SLF001 (the type has no other name)
-            values: dict[Any, Any] = {**dict(enumerate(args)), **named}
-            written = tuple(tensor for place in _written(func) for tensor in _tensors(values.get(place)))
-            tensors = tuple(tensor for value in values.values() for tensor in _tensors(value))
-            self._tell(Operator(*_description(func), tensors, written))
-        return func(*args, **named)
+        if self._is_paused or not isinstance(func, torch._ops.OpOverload):  # noqa: SLF001 (it has no other name)
+            return func(*args, **named)
+        if _is_metadata(func):
+            return NotImplemented
+        formula = self._formulas.get(packet_of(func))
+        if formula is None:
+            with self:
+                parts_result = func.decompose(*args, **named)
+            if parts_result is not NotImplemented:
+                return parts_result
+        self._tell(_operator(func, args, named))
+        output = func(*args, **named)
+        if formula is not None:
+            self.flops += formula(*args, **named, out_val=output)
+        return output
 
 
-class _OnePlace:
-    """A module tracker for which all that runs is in one place."""
+def _operator(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Operator:
+    values: dict[Any, Any] = {**dict(enumerate(args)), **kwargs}
+    written = tuple(tensor for place in _written(func) for tensor in _tensors(values.get(place)))
+    return Operator(*_description(func), tuple(one for value in values.values() for one in _tensors(value)), written)
 
-    parents = ("Global",)
 
-    def __enter__(self) -> Self:
-        return self
+@cache
+def _is_metadata(func: Any) -> bool:
+    """What is asked of tensors such as jagged ones, whose answers only they know."""
+    namespace, _, name = str(packet_of(func)).rpartition(".")
+    return name.removeprefix("sym_") in _METADATA[namespace] if namespace in _METADATA else False
 
-    def __exit__(self, *_: object) -> None:
-        pass
+
+_METADATA = {
+    "aten": frozenset(
+        {
+            *("size", "stride", "storage_offset", "numel", "dim"),
+            *("is_contiguous", "is_strides_like_format", "is_non_overlapping_and_dense"),
+        }
+    ),
+    "prim": frozenset({"layout", "device"}),
+}
 
 
 @cache
