@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from profiles.errors import InputError
 from profiles.model_profile import ModelProfile
 from profiles.module_part import ModulePart, ProfilePart
-from profiles.profile_rows import assemble
+from profiles.profile_rows import assemble, notes_on
 
 __all__ = ["merge_parts"]
 
@@ -27,15 +27,16 @@ def merge_parts(parts: Sequence[ProfilePart]) -> ModelProfile:
     in_order = [modules[key] for key in sorted(modules)]
     _require_parents(in_order)
     figures = tuple(dict.fromkeys(figure for part in parts for figure in part.figures))
+    rows = assemble(in_order, figures)
     return ModelProfile(
         name=parts[0].name,
-        rows=assemble(in_order, figures),
+        rows=rows,
         profile_seconds=sum(part.profile_seconds for part in parts),
         calls=tuple(call for module in in_order for call in module.calls),
         kernels=tuple(kernel for module in in_order if not module.row.path for kernel in module.kernels),
         figures=figures,
         costs=_costs(parts),
-        notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
+        notes=tuple(dict.fromkeys((*(note for part in parts for note in part.notes), *notes_on(rows)))),
     )
 
 

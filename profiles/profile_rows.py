@@ -20,7 +20,7 @@ from profiles.traffic import state_bytes, tensors_of
 from profiles.tree import ModuleNode
 from profiles.utilisation import bandwidth_share, model_flops_share
 
-__all__ = ["NEVER_CALLED", "Measured", "assemble", "module_part", "why_never_called"]
+__all__ = ["NEVER_CALLED", "Measured", "assemble", "module_part", "notes_on", "why_never_called"]
 
 NEVER_CALLED = "never called in the forward pass"
 _ROW_FIELDS = frozenset(field.name for field in fields(ComponentProfile))
@@ -81,6 +81,16 @@ def assemble(parts: Sequence[ModulePart], figures: Sequence[Figure] = ()) -> tup
         subtree = [*rows, *own, *(line for _, lines in children for line in lines)]
         waiting.setdefault(shown[0].parent, []).append((rows, subtree))
     return tuple(line for _, lines in reversed(waiting.get(None, [])) for line in lines)
+
+
+def notes_on(rows: Sequence[ComponentProfile]) -> tuple[str, ...]:
+    """What was changed by looking at the model."""
+    modules = [row for row in rows if row.kind != SELF_KIND and row.phase == "forward"]
+    unseen = [row.path for row in modules if row.calls and row.warm and not row.in_situ]
+    if not unseen:
+        return ()
+    shown = ", ".join(unseen[:3]) + (", ..." if len(unseen) > 3 else "")
+    return (f"compiled modules and fused paths were taken apart once to see {len(unseen)} modules in them: {shown}",)
 
 
 def _with_children(part: ModulePart, rows: Rows, figures: Sequence[Figure]) -> ComponentProfile:
