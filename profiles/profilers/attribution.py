@@ -26,8 +26,8 @@ class PlacedEvent:
 
     `node` is None outside all modules. `call` is the place, among the placed events, of the range that is this call of
     the module, and `around` that of the call around it. `own_ns` leaves out the operators that it called. `is_counted`
-    tells that the operator, one around it or one that it calls has a formula for its FLOPs. `is_leaf`
-    that it calls none. `launcher` is the operator that launched a kernel.
+    tells that the operator, one around it or one that it calls has a formula for its FLOPs. `launcher` is the operator
+    that launched a kernel.
     """
 
     event: Event
@@ -36,7 +36,6 @@ class PlacedEvent:
     own_ns: int
     is_backward: bool = False
     is_counted: bool = False
-    is_leaf: bool = True
     around: int | None = None
     launcher: str = ""
 
@@ -60,7 +59,6 @@ def place_events(
             own_ns=max(one.own_ns, 0),
             is_backward=one.is_backward,
             is_counted=one.is_counted or one.calls_counted,
-            is_leaf=one.is_leaf,
             around=one.around,
         )
         for one in opened
@@ -137,7 +135,6 @@ class _Open:
     is_backward: bool = False
     is_counted: bool = False
     calls_counted: bool = False
-    is_leaf: bool = True
 
 
 class _Placing:
@@ -170,7 +167,6 @@ class _Placing:
         inner.operator, inner.caller = inner, caller
         if caller:
             caller.own_ns -= inner.own_ns
-            caller.is_leaf = False
         if event.name.startswith(_ENGINE):
             source = self._latest if event.name.endswith(_ACCUMULATE) else self._makers.get(event.sequence)
             inner.node, inner.call = (source.node, source.call) if source else (None, None)

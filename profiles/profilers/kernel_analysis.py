@@ -102,8 +102,16 @@ def work_of(name: str) -> OperatorWork:
     namespace, separator, operator = name.partition("::")
     packet: Any = getattr(getattr(torch.ops, namespace, None), operator, None) if separator else None
     if packet is not None:
-        return operator_work(packet)
+        work = operator_work(packet)
+        return "data" if work == "unknown" and _only_calls_others(packet) else work
     return "data" if re.search(r"Backward\d*$|autograd", name) else "unknown"
+
+
+def _only_calls_others(packet: Any) -> bool:
+    """Whether the operator is made of others, which a trace shows inside it."""
+    key = torch._C.DispatchKey.CompositeImplicitAutograd  # noqa: SLF001 (no public name)
+    overloads = (getattr(packet, name) for name in packet.overloads())
+    return any(overload.has_kernel_for_dispatch_key(key) for overload in overloads)
 
 
 def _add(
@@ -125,8 +133,7 @@ def _add(
         sum_of_kernel[1] += weight * one.own_ns / NS_PER_MS
         if not one.is_counted:
             operator = one.launcher or one.name
-            is_unknown = one.is_leaf and work_of(operator) == "unknown"
-            by_operator = sums.uncounted_ms if is_unknown else sums.zero_flops_ms
+            by_operator = sums.uncounted_ms if work_of(operator) == "unknown" else sums.zero_flops_ms
             by_operator[operator] += weight * one.own_ns / NS_PER_MS
     times: dict[str, Sequence[PlacedEvent]] = {
         "cpu_time_ms": operators,

@@ -18,7 +18,7 @@ class Kernels:
 
     name = "kernels"
     visits = 1
-    figures = (
+    figures: tuple[Figure, ...] = (
         Figure(name="cpu_time_ms", title="Time of operators on the host (ms)", aggregation="sum"),
         Figure(name="gpu_time_ms", title="Time of kernels on the device (ms)", aggregation="sum"),
         Figure(name="launch_gap_ms", title="Device idle between kernels (ms)"),

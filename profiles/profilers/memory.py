@@ -69,7 +69,7 @@ class Memory:
 
     name = "memory"
     visits = 1
-    figures = (
+    figures: tuple[Figure, ...] = (
         Figure(name="allocated_bytes", title="Memory kept after the call (bytes)"),
         Figure(name="memory_at_peak_bytes", title="Memory at the model's peak (bytes)", aggregation="sum"),
     )

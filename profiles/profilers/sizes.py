@@ -16,7 +16,7 @@ class Sizes:
 
     name = "sizes"
     visits = 1
-    figures = (
+    figures: tuple[Figure, ...] = (
         Figure(name="parameters", title="Parameters"),
         Figure(name="trainable_parameters", title="Trainable parameters"),
         Figure(name="buffer_bytes", title="Buffers (bytes)"),

@@ -14,11 +14,17 @@ from profiles.tree import module_tree
 
 
 def subjects_of(
-    model: nn.Module, *args: Any, phase: Phase = "forward", batches: tuple[InputBatch, ...] = (), **kwargs: Any
+    model: nn.Module,
+    *args: Any,
+    phase: Phase = "forward",
+    batches: tuple[InputBatch, ...] = (),
+    kwargs: Mapping[str, Any] | None = None,
 ) -> dict[str, Subject]:
     """By path, parents first; modules that were never called are left out."""
     nodes = module_tree(model)
-    observed = observe(model, nodes, batches or (InputBatch(args=args, kwargs=kwargs),), is_grad=phase == "backward")
+    observed = observe(
+        model, nodes, batches or (InputBatch(args=args, kwargs=kwargs or {}),), is_grad=phase == "backward"
+    )
     return {
         node.path: Subject(
             path=node.path, module=node.module, original=node.module, calls=tuple(seen.calls), phase=phase
