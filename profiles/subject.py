@@ -1,7 +1,8 @@
 """A module as it is profiled alone: prepared, with the calls to replay."""
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ class Subject:
     """`module` may be a prepared version (compiled, cast) of `original`, which is the one in the model's tree.
 
     `calls` are the distinct calls of one pass of the model over its batches; figures of a pass are their sum, each
-    weighted by its `count`. The model itself is the subject whose `path` is empty.
+    weighted by its `count`. The model itself is the subject whose `path` is empty. `figures` and `notes` are what
+    preparing it found; they go to the module's row as those of a profiler do.
     """
 
     path: str
@@ -28,6 +30,8 @@ class Subject:
     calls: "tuple[CapturedCall, ...]"
     torch_name: str = "cpu"
     phase: Phase = "forward"
+    figures: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     @property
     def is_model(self) -> bool:

@@ -33,7 +33,7 @@ from profiles.preservation import Preserved, preserved
 from profiles.profile_options import ProfileOptions, ProfileProgress
 from profiles.profile_rows import Measured, module_part, why_never_called
 from profiles.profiler_runs import ProfilerRuns
-from profiles.profilers.protocol import Profiler
+from profiles.profilers.protocol import Finding, Profiler
 from profiles.providers.target import InputBatch, Target
 from profiles.selection import why_left_out
 from profiles.subject import Subject
@@ -144,17 +144,22 @@ class Walk:
             name=self.target.name,
             modules=tuple(self._part(self.nodes[index], item, left_out[index]) for index, item in work.items()),
             profile_seconds=self._spent.wall_s,
-            figures=tuple(figure for profiler in self._profilers for figure in profiler.figures),
+            figures=tuple(figure for plug_in in (*self._preprocessors, *self._profilers) for figure in plug_in.figures),
             costs=self._costs(),
             notes=self.target.notes,
         )
 
     def _capture(self, held: Preserved) -> tuple[Observation, ...]:
+        with self._all_contexts():
+            target, is_grad = self.target, self._options.backward
+            return observe(target.model, self.nodes, target.batches, is_grad=is_grad, held=held)
+
+    @contextmanager
+    def _all_contexts(self) -> Iterator[None]:
         with ExitStack() as stack:
             for make in self._contexts:
                 stack.enter_context(make())
-            target, is_grad = self.target, self._options.backward
-            return observe(target.model, self.nodes, target.batches, is_grad=is_grad, held=held)
+            yield
 
     def _pass_in_model(self, place: int) -> None:
         """The timed passes of a round, once."""
@@ -176,8 +181,9 @@ class Walk:
         )
         failure = left_out or seen.failure or ("" if seen.calls else why_never_called(node, seen))
         try:
-            for preprocessor in self._preprocessors if not failure else ():
-                subject = preprocessor.prepare_subject(subject)
+            with self._all_contexts():
+                for preprocessor in self._preprocessors if not failure else ():
+                    subject = preprocessor.prepare_subject(subject)
         except Exception as error:  # noqa: BLE001 (a plug-in's failure is this module's alone)
             failure = f"{type(error).__name__}: {error}"
         run = IsolatedRun(
@@ -191,6 +197,7 @@ class Walk:
         return Visited(run, ProfilerRuns(() if failure else self._profilers, subject, self._contexts))
 
     def _part(self, node: ModuleNode, item: Visited, left_out: str) -> ModulePart:
+        prepared, found = item.run.subject, (item.run.finding(), *item.profilers.findings())
         return module_part(
             Measured(
                 node=node,
@@ -199,7 +206,7 @@ class Walk:
                 preprocessors=tuple(preprocessor.name for preprocessor in self._preprocessors),
                 in_situ=self._in_situ.inclusive(node.index),
                 own=self._in_situ.own(node.index),
-                findings=(item.run.finding(), *item.profilers.findings()),
+                findings=(Finding(figures=prepared.figures, notes=prepared.notes), *found),
                 calls=item.run.call_profiles([batch.label for batch in self.target.batches]),
                 failure=item.run.failure,
                 left_out=left_out,

@@ -3,6 +3,7 @@
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from profiles.profilers.protocol import Figure
 from profiles.providers.target import Target
 from profiles.subject import Subject
 
@@ -12,11 +13,13 @@ __all__ = ["Preprocessor"]
 class Preprocessor(Protocol):
     """Applied in the order given; tested by subclassing `profiles.testing.PreprocessorContract`.
 
-    `name` is what the rows carry, options included: `autocast(bfloat16)`. The user's own model and inputs are left as
-    they were: what has to change them works on copies, or takes the change back.
+    `name` is what the rows carry, options included: `autocast(bfloat16)`; `figures` are those that it puts into its
+    subjects' `figures`, but for the fields of a row. The user's own model and inputs are left as they were: what has to
+    change them works on copies, or takes the change back.
     """
 
     name: str
+    figures: tuple[Figure, ...]
 
     def prepare_target(self, target: Target) -> Target:
         """The model and batches that are captured; called once."""
