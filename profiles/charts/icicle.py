@@ -1,137 +1,158 @@
 """The icicle of a profile: every module a rectangle, as wide as its share of the model's latency."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import altair as alt
 import polars as pl
 
-from profiles.charts.layout import icicle_layout, parent_indices
-from profiles.charts.table import component_figures, component_table
+from profiles.charts.colour_metrics import ICICLE_METRICS, ColourMetric, reading
+from profiles.charts.icicle_labels import (
+    IS_PALE,
+    IS_SEARCHING,
+    LEFT,
+    STRIP,
+    excess_labels,
+    name_labels,
+    strip,
+    tooltips,
+)
+from profiles.charts.icicle_rows import icicle_frame
 from profiles.charts.theme import RAMP, themed
 from profiles.errors import UnknownNameError
-from profiles.records import ComponentProfile
-from profiles.units import format_bytes, format_count, format_ms
+from profiles.profilers.protocol import Figure
 
 __all__ = ["ICICLE_METRICS", "icicle_chart", "icicle_frame"]
 
-ICICLE_METRICS = {
-    "latency_ms": "latency, ms",
-    "flops": "FLOPs",
-    "tflops_per_s": "TFLOP/s",
-    "mfu": "MFU",
-    "gigabytes_per_s": "GB/s",
-    "bandwidth_share": "share of bandwidth",
-    "parameter_bytes": "parameter bytes",
-}
-_ROW_HEIGHT = 34
-_LABEL_LIMIT_PX, _LABEL_PAD_PX, _PX_PER_LETTER = 160, 4, 6.5
-_LEFT, _RIGHT = "(isDefined(zoom.x0) ? zoom.x0[0] : 0)", "(isDefined(zoom.x1) ? zoom.x1[0] : 1)"
-
-
-def icicle_frame(rows: Sequence[ComponentProfile], *, names: Mapping[str, str] | None = None) -> pl.DataFrame:
-    """The component figures of every row, its rectangle (`x0`, `x1`, `depth`, `depth_end`), and texts for tooltips.
-
-    `rows` are in tree order, the model first, as `ModelProfile.rows` are. `names` are labels by path, for modules that
-    are only numbered.
-    """
-    figures = [component_figures(row) for row in rows]
-    values = [max(figure["latency_ms"] or 0.0, 0.0) for figure in figures]
-    places = icicle_layout(values, parent_indices([row.path for row in rows]))
-    columns: dict[str, list[Any]] = {
-        "x0": [place.x0 for place in places],
-        "x1": [place.x1 for place in places],
-        "depth_end": [place.depth + 1 for place in places],
-        "label": [
-            ("Σ " if row.provenance == "aggregated" else "") + (names or {}).get(row.path, figure["name"])
-            for row, figure in zip(rows, figures, strict=True)
-        ],
-        "share": [place.x1 - place.x0 for place in places],
-        "latency_text": [_text(figure["latency_ms"], format_ms) for figure in figures],
-        "flops_text": [_text(figure["flops"], lambda count: format_count(count, "FLOP")) for figure in figures],
-        "size_text": [_text(figure["parameter_bytes"], format_bytes) for figure in figures],
-    }
-    frame = pl.DataFrame(figures, schema=component_table(()).schema, orient="row")
-    depths = pl.Series("depth", [place.depth for place in places], dtype=pl.Int64)
-    return frame.with_columns(depths, *(pl.Series(name, column) for name, column in columns.items()))
+# The name of the view of rectangles; a browser finds them by the class `modules_marks`.
+MODULES = "modules"
+_ROW_HEIGHT = 36
+_UNKNOWN, _MATCH, _EDGE = "#ECEFF1", "#D55E00", "#263238"
+_EXCESS_FILL, _EXCESS_EDGE = "#FDEEE6", "#D55E00"
+_SEARCHED = "datum.label + ' ' + datum.path + ' ' + datum.class_name"
+_DASH = "datum.provenance === 'estimated' ? [4, 3] : []"
+_IS_MARKED = "datum.provenance === 'aggregated' || datum.provenance === 'estimated'"
 
 
 def icicle_chart(
-    frame: pl.DataFrame, *, metric: str = "latency_ms", width: int = 900, title: str = ""
+    frame: pl.DataFrame,
+    *,
+    metric: str = "latency_ms",
+    width: int = 900,
+    title: str = "",
+    figures: Sequence[Figure] = (),
 ) -> alt.LayerChart:
-    """An icicle coloured by a metric: a click zooms into a module, a double click goes back.
+    """An icicle of `icicle_frame` with a choice of the metric that colours it, `metric` to begin with, and a search.
 
-    Modules whose figures are summed from their children have a dark edge and a Σ before their name.
+    A click zooms into a module; a double click, a click beside the modules or on the line above them goes back. The
+    names found are counted, and the others pale. Aggregated modules have a dark edge and a Σ before their name,
+    estimated ones a dashed edge and ≈; skipped ones have no time and are a × where they would be. What a module's
+    children come to beyond it is drawn beside it, dashed, with how much it is. `figures` of further profilers, which
+    the frame was made with, are metrics too.
 
     Raises:
-        UnknownNameError: a metric that is not one of `ICICLE_METRICS`.
+        UnknownNameError: a metric that is none of `ICICLE_METRICS` and of `figures`.
     """
-    if metric not in ICICLE_METRICS:
-        raise UnknownNameError("icicle metric", metric, ICICLE_METRICS)
-    zoom = alt.selection_point(name="zoom", fields=["x0", "x1"], on="click", clear="dblclick")
-    scale = alt.Scale(domainMin=alt.ExprRef(_LEFT), domainMax=alt.ExprRef(_RIGHT), nice=False, zero=False)
-    x_axis = alt.X("x0:Q", scale=scale, axis=alt.Axis(format="%", title="share of the model's latency"))
-    base = alt.Chart(frame.filter(pl.col("x1") > pl.col("x0")))
-    rectangles = (
-        base.mark_rect(clip=True, strokeWidth=1.5)
+    metrics = {**ICICLE_METRICS, **{figure.name: _figure_metric(figure) for figure in figures}}
+    if metric not in metrics:
+        raise UnknownNameError("icicle metric", metric, metrics)
+    offered = {name: part for name, part in metrics.items() if name == metric or _is_known(frame, name)}
+    ends = [float(x1) for x1 in frame["x1"]]
+    right = f"(isDefined(zoom.x1) ? zoom.x1[0] : {max(ends, default=1.0) or 1.0})"
+    scale = alt.Scale(domain=alt.ExprRef(f"[{LEFT}, {right}]"), nice=False, zero=False)
+    base = alt.Chart(frame).transform_calculate(
+        value="datum[metric]",
+        is_match=f"{IS_SEARCHING} && indexof(lower({_SEARCHED}), lower(trim(query))) >= 0",
+    )
+    drawn = base.transform_filter("datum.end > datum.x0")
+    beyond = base.transform_filter("isValid(datum.excess)")
+    levels = len(set(frame["depth"]))
+    layers = [
+        _rectangles(drawn, scale, levels, offered),
+        _excesses(beyond, scale),
+        excess_labels(beyond, scale, right),
+        _skipped(base, scale),
+        *name_labels(drawn, scale, right, offered.values()),
+        *strip(base),
+    ]
+    chart = alt.LayerChart(layer=layers, width=width, height=_ROW_HEIGHT * (levels + STRIP), title=title)
+    return themed(chart.add_params(*_inputs(offered, metric)))
+
+
+def _figure_metric(figure: Figure) -> ColourMetric:
+    return ColourMetric(name=figure.name, title=figure.title)
+
+
+def _is_known(frame: pl.DataFrame, column: str) -> bool:
+    return column in frame.columns and frame[column].null_count() < len(frame)
+
+
+def _inputs(offered: Mapping[str, ColourMetric], metric: str) -> tuple[alt.Parameter, alt.Parameter]:
+    options, titles = list(offered), [part.title for part in offered.values()]
+    choice = alt.binding_select(options=options, labels=titles, name="Colour ")
+    search = alt.binding(input="search", placeholder="name or class", name="Find ", debounce=150)
+    return alt.param("metric", value=metric, bind=choice), alt.param("query", value="", bind=search)
+
+
+def _rectangles(base: alt.Chart, scale: alt.Scale, levels: int, offered: Mapping[str, ColourMetric]) -> alt.Chart:
+    zoom = alt.selection_point(name="zoom", fields=["x0", "x1", "path"], on="click", clear="dblclick")
+    edge = alt.when("datum.is_match").then(alt.value(_MATCH)).when(_IS_MARKED).then(alt.value(_EDGE))
+    rows = alt.Scale(domain=[-STRIP, levels], reverse=True, nice=False, zero=False)
+    shares = alt.Axis(format="~%", title="share of the model's latency", tickCount=6, grid=False)
+    rectangles: alt.Chart = (
+        base.mark_rect(clip=True, cursor="pointer", invalid="show", strokeDash=alt.ExprRef(_DASH))
         .encode(
-            x=x_axis,
-            x2="x1:Q",
-            y=alt.Y("depth:Q", scale=alt.Scale(reverse=True, nice=False), axis=None),
+            x=alt.X("x0:Q", scale=scale, axis=shares),
+            x2="end:Q",
+            y=alt.Y("depth:Q", scale=rows, axis=None),
             y2="depth_end:Q",
-            color=alt.Color(f"{metric}:Q", title=ICICLE_METRICS[metric], scale=alt.Scale(range=list(RAMP))),
-            stroke=alt.condition("datum.provenance === 'aggregated'", alt.value("#333333"), alt.value("white")),
-            tooltip=_tooltips(),
+            color=alt.when("!isValid(datum.value)").then(alt.value(_UNKNOWN)).otherwise(_colour(offered)),
+            stroke=edge.otherwise(alt.value("white")),
+            strokeWidth=alt.when("datum.is_match").then(alt.value(2.5)).otherwise(alt.value(1.2)),
+            opacity=alt.when(IS_PALE).then(alt.value(0.3)).otherwise(alt.value(1)),
+            tooltip=tooltips(),
         )
+        .properties(name=MODULES)
         .add_params(zoom)
     )
-    heading = alt.TitleParams(title, subtitle="Σ and a dark edge: not measured itself, summed from its children")
-    levels = frame["depth_end"].n_unique()
-    chart = alt.LayerChart(
-        layer=[rectangles, _labels(base, scale)], width=width, height=_ROW_HEIGHT * levels, title=heading
+    return rectangles
+
+
+def _colour(offered: Mapping[str, ColourMetric]) -> alt.Color:
+    """A legend whose every number carries its unit; a square root tells small values apart."""
+    legend = alt.Legend(
+        orient="top",
+        direction="horizontal",
+        titleOrient="left",
+        gradientLength=320,
+        gradientThickness=12,
+        tickCount=4,
+        labelOverlap="greedy",
+        labelSeparation=12,
+        labelExpr=reading(offered.values(), "metric", "datum.value"),
     )
-    return themed(chart)
+    scale = alt.Scale(type="sqrt", range=list(RAMP), zero=False)
+    return alt.Color("value:Q", title="colour", legend=legend, scale=scale)
 
 
-def _labels(base: alt.Chart, scale: alt.Scale) -> alt.Chart:
-    """Names of the modules wide enough to hold one, kept inside the zoomed window."""
-    left, right = f"max(datum.x0, {_LEFT})", f"min(datum.x1, {_RIGHT})"
-    room_px = f"({right} - {left}) / ({_RIGHT} - {_LEFT}) * width"
-    is_wide = f"{room_px} > min({_LABEL_LIMIT_PX}, {_PX_PER_LETTER} * length(datum.label)) + {2 * _LABEL_PAD_PX}"
-    labels: alt.Chart = (
-        base.transform_calculate(middle="(datum.depth + datum.depth_end) / 2", left=left)
-        .transform_filter(is_wide)
-        .mark_text(clip=True, align="left", dx=_LABEL_PAD_PX, limit=_LABEL_LIMIT_PX, fontSize=11)
+def _excesses(base: alt.Chart, scale: alt.Scale) -> alt.Chart:
+    """Beside a module what its children come to beyond it."""
+    excesses: alt.Chart = base.mark_rect(
+        clip=True, fill=_EXCESS_FILL, stroke=_EXCESS_EDGE, strokeDash=[3, 3], cursor="pointer"
+    ).encode(x=alt.X("end:Q", scale=scale), x2="x1:Q", y=alt.Y("depth:Q"), y2="depth_end:Q", tooltip=tooltips())
+    return excesses
+
+
+def _skipped(base: alt.Chart, scale: alt.Scale) -> alt.Chart:
+    """Modules without a time, side by side where they would be."""
+    skipped: alt.Chart = (
+        base.transform_filter("datum.provenance === 'skipped'")
+        .transform_calculate(lower="datum.depth + 0.8")
+        .mark_text(clip=True, text="×", fontSize=13, fontWeight=700, xOffset=alt.ExprRef("datum.skipped_px"))
         .encode(
-            x=alt.X("left:Q", scale=scale),
-            y=alt.Y("middle:Q"),
-            text="label:N",
-            color=alt.value("black"),
+            x=alt.X("x0:Q", scale=scale),
+            y=alt.Y("lower:Q"),
+            color=alt.when("datum.is_match").then(alt.value(_MATCH)).otherwise(alt.value(_EDGE)),
+            tooltip=tooltips(),
         )
     )
-    return labels
-
-
-def _tooltips() -> list[alt.Tooltip]:
-    return [
-        alt.Tooltip("path:N"),
-        alt.Tooltip("class_name:N", title="class"),
-        alt.Tooltip("calls:Q"),
-        alt.Tooltip("latency_text:N", title="latency"),
-        alt.Tooltip("share:Q", format=".1%", title="share of the model"),
-        alt.Tooltip("in_situ_ms:Q", format=".4g", title="in the model, ms"),
-        alt.Tooltip("warm_ms:Q", format=".4g", title="alone, warm, ms"),
-        alt.Tooltip("warm_iqr_ms:Q", format=".2g", title="IQR, ms"),
-        alt.Tooltip("cold_ms:Q", format=".4g", title="alone, cold, ms"),
-        alt.Tooltip("flops_text:N", title="FLOPs"),
-        alt.Tooltip("tflops_per_s:Q", format=".3g", title="TFLOP/s"),
-        alt.Tooltip("mfu:Q", format=".1%", title="MFU"),
-        alt.Tooltip("gigabytes_per_s:Q", format=".3g", title="GB/s"),
-        alt.Tooltip("size_text:N", title="parameters"),
-        alt.Tooltip("provenance:N"),
-        alt.Tooltip("reason:N"),
-    ]
-
-
-def _text(value: float | None, form: Callable[[float], str]) -> str:
-    return "unknown" if value is None else form(value)
+    return skipped

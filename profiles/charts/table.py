@@ -40,6 +40,8 @@ def component_figures(row: ComponentProfile) -> dict[str, Any]:
         "parameter_bytes": row.parameter_bytes,
         "peak_memory_bytes": row.peak_memory_bytes,
         "latency_ms": latency.median_ms if latency else None,
+        "in_situ_over_alone": _ratio(row.in_situ, row.warm),
+        "cold_over_warm": _ratio(row.cold, row.warm),
         **{f"{name}_ms": _median(value) for name, value in _latencies(row).items()},
         **{f"{name}_iqr_ms": value.iqr_ms if value else None for name, value in _latencies(row).items()},
         "cpu_ms": row.warm.cpu_ms if row.warm else None,
@@ -61,6 +63,10 @@ def _median(latency: Latency | None) -> float | None:
     return latency.median_ms if latency else None
 
 
+def _ratio(latency: Latency | None, other: Latency | None) -> float | None:
+    return latency.median_ms / other.median_ms if latency and other and other.median_ms > 0 else None
+
+
 def _rate(amount: float | None, latency_ms: float | None, unit: float) -> float | None:
     return amount * MS_PER_S / latency_ms / unit if amount is not None and latency_ms else None
 
@@ -71,5 +77,7 @@ def _schema() -> dict[str, type[pl.DataType]]:
     return {
         **dict.fromkeys(_TEXTS, pl.String),
         **dict.fromkeys(_COUNTS, pl.Int64),
-        **dict.fromkeys(("latency_ms", *latencies, *floats, "bandwidth_share"), pl.Float64),
+        **dict.fromkeys(
+            ("latency_ms", "in_situ_over_alone", "cold_over_warm", *latencies, *floats, "bandwidth_share"), pl.Float64
+        ),
     }

@@ -31,8 +31,8 @@ PROVENANCE_DASHES: Mapping[str, list[int]] = {
     "estimated": [2, 2],
     "skipped": [1, 3],
 }
-# Light enough at both ends for black text on it.
-RAMP: Sequence[str] = ("#F1F7FC", "#56B4E9")
+# Brewer's yellow to blue, which colour-blind readers can order, as far as black text reads on it.
+RAMP: Sequence[str] = ("#FDFAE1", "#DDF0C0", "#A9DDB9", "#6CC5BE", "#41A8C9")
 _CONFIG: Mapping[str, Any] = {
     "range": {"category": list(PALETTE), "heatmap": {"scheme": "viridis"}, "ramp": list(RAMP)},
     "view": {"stroke": "transparent"},
