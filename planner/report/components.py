@@ -79,8 +79,8 @@ def _icicle(profile: tuple[ComponentProfile, ...], names: Mapping[str, str]) -> 
         summary="Every component as a rectangle under the one that holds it, as wide as its share of the latency.",
         spec=icicle_chart(frame).to_dict(),
         rows=tuple(frame.to_dicts()),
-        note="A click zooms into a component, a double click goes back. Σ and a dark edge: summed from its parts. Dashed and "
-        "+%: what its parts come to beyond it. Grey: not known.",
+        note="A click zooms into a component, a double click goes back. Σ and a dark edge: summed from its parts. "
+        "Dashed and +%: what its parts come to beyond it. Grey: not known.",
     )
 
 
