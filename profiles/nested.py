@@ -76,7 +76,8 @@ def _signature(value: Any, above: frozenset[int]) -> str:
         return f"({', '.join(_signature(part, above) for part in value)})"
     if isinstance(value, Mapping):
         return f"{{{', '.join(f'{key}: {_signature(part, above)}' for key, part in value.items())}}}"
-    held = {name.lstrip("_"): part for name, part in parts_of(value) if next(tensors_of(part), None) is not None}
+    below = [(name, part) for name, part in parts_of(value) if id(part) not in above]
+    held = {name.lstrip("_"): part for name, part in below if next(tensors_of(part), None) is not None}
     name = type(value).__name__
     return f"{name}{_signature(held, above)}" if held else name
 

@@ -1,19 +1,12 @@
-import threading
-from typing import Any, NamedTuple
+from typing import Any
 
-import pytest
 import torch
 from torch import nn
 
-from profiles.capture import clone_inputs, observe, signature
+from profiles.capture import observe
 from profiles.providers.target import InputBatch
 from profiles.tree import module_tree
 from tests.profiles.small_models import Net, Raising, net_inputs
-
-
-class Pair(NamedTuple):
-    left: torch.Tensor
-    right: int
 
 
 def observed(model: nn.Module, *args: Any, **kwargs: Any) -> dict[str, Any]:
@@ -82,27 +75,3 @@ def test_an_error_marks_the_modules_it_passed_through() -> None:
     assert failed == {"", "1", "1.never"}
     assert seen["1"].failure.startswith("RuntimeError: mat1 and mat2 shapes cannot be multiplied")
     assert seen["1.good"].flops == 2 * 2 * 8 * 8
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        ((torch.ones(2, 3), None), "(float32[2, 3], None)"),
-        ([1, "a", True], "(1, 'a', True)"),
-        ({"x": torch.ones(1, dtype=torch.int64)}, "{x: int64[1]}"),
-        (object(), "object"),
-    ],
-)
-def test_signatures_name_shapes_values_and_types(value: Any, text: str) -> None:
-    assert signature(value) == text
-
-
-def test_clones_keep_their_structure() -> None:
-    lock = threading.Lock()
-    value = {"pair": Pair(torch.ones(2), 3), "list": [torch.zeros(1)], "lock": lock, "set": {1}}
-    copy = clone_inputs(value)
-    assert isinstance(copy["pair"], Pair)
-    assert copy["pair"].left is not value["pair"].left  # type: ignore[attr-defined]  # a dict of mixed values
-    assert torch.equal(copy["pair"].left, torch.ones(2))
-    assert copy["lock"] is lock
-    assert copy["set"] == {1}

@@ -1,7 +1,8 @@
+import pytest
 import torch
 from torch import nn
 
-from profiles.traffic import leaf_bytes, state_bytes, tensors_of
+from profiles.traffic import distinct_bytes, leaf_bytes, state_bytes
 
 
 def test_a_linear_moves_its_inputs_outputs_and_parameters() -> None:
@@ -50,6 +51,15 @@ def test_a_model_without_memory_is_counted_by_name() -> None:
         assert state_bytes(nn.Linear(4, 4)) == 4 * 20
 
 
-def test_tensors_are_found_in_nested_containers() -> None:
-    a, b, c = torch.ones(1), torch.ones(2), torch.ones(3)
-    assert [len(tensor) for tensor in tensors_of(((a, [b]), {"c": c, "d": 1}))] == [1, 2, 3]
+@pytest.mark.filterwarnings("ignore:Sparse CSR tensor support is in beta state")
+def test_inputs_count_what_they_show() -> None:
+    expanded, whole = torch.ones(8).expand(1000, 8), torch.ones(10, 4)
+    assert distinct_bytes([expanded]) == 32
+    assert distinct_bytes([whole, whole[1:], whole]) == 160
+    assert distinct_bytes([torch.eye(3).to_sparse()]) == 3 * (4 + 2 * 8)
+    assert distinct_bytes([torch.eye(3).to_sparse_csr()]) == 3 * (4 + 8) + 4 * 8
+
+
+def test_an_addition_in_place_moves_its_tensor_once_each_way() -> None:
+    x_BF = torch.ones(4, 8)
+    assert leaf_bytes(nn.ReLU(inplace=True), ((x_BF,), {}), x_BF) == 2 * 4 * 32
