@@ -144,7 +144,10 @@ class Walk:
             name=self.target.name,
             modules=tuple(self._part(self.nodes[index], item, left_out[index]) for index, item in work.items()),
             profile_seconds=self._spent.wall_s,
-            figures=tuple(figure for plug_in in (*self._preprocessors, *self._profilers) for figure in plug_in.figures),
+            figures=(
+                *(figure for preprocessor in self._preprocessors for figure in preprocessor.figures),
+                *(figure for profiler in self._profilers for figure in profiler.figures),
+            ),
             costs=self._costs(),
             notes=self.target.notes,
         )
