@@ -1,7 +1,8 @@
 """Time by kernel under each module, and figures of each module that come of it."""
 
 from profiles.errors import InputError
-from profiles.profilers.kernel_analysis import KernelAnalysis, analyse
+from profiles.profilers.kernel_analysis import analyse
+from profiles.profilers.kernel_sums import KernelAnalysis
 from profiles.profilers.option_text import parse_options
 from profiles.profilers.protocol import Figure, Finding
 from profiles.subject import Subject

@@ -9,8 +9,9 @@ from torch.utils.checkpoint import checkpoint
 from profiles.errors import InputError
 from profiles.kernel_time import KernelTime
 from profiles.profilers import Finding
-from profiles.profilers.kernel_analysis import analyse, work_of
+from profiles.profilers.kernel_analysis import analyse
 from profiles.profilers.kernels import Kernels
+from profiles.profilers.operator_names import work_of
 from profiles.providers import InputBatch
 from tests.profiles.profilers.subjects import findings_of, prepared, subjects_of
 from tests.profiles.small_models import Net, Recursive, net_inputs
