@@ -5,7 +5,7 @@ from torch import Tensor, nn
 from representations.dhe.embedding import DheEmbedding
 from representations.interaction import Concat
 from representations.specs import Feature, HybridSpec
-from representations.table import EmbeddingTable
+from representations.tables.build import build_table
 
 __all__ = ["HybridEmbedding"]
 
@@ -15,7 +15,7 @@ class HybridEmbedding(nn.Module):
 
     def __init__(self, feature: Feature, spec: HybridSpec, seed: int = 0) -> None:
         super().__init__()
-        self.table = EmbeddingTable(feature, spec.table)
+        self.table = build_table(feature, spec.table)
         self.dhe = DheEmbedding(feature, spec.dhe, seed)
         self.concat = Concat()
 

@@ -9,14 +9,14 @@ from profiles.files import replace_file
 from representations.specs import ModelSpec, model_from_object
 
 if TYPE_CHECKING:
-    from representations.dlrm import Dlrm
+    from representations.model import RecommendationModel
 
 __all__ = ["SCHEMA", "load_model", "save_model"]
 
 SCHEMA = "recplan.model/1"
 
 
-def save_model(model: "Dlrm", path: Path) -> Path:
+def save_model(model: "RecommendationModel", path: Path) -> Path:
     """Write the weights, hash functions and spec to one file; an interrupted write leaves an older file as it was.
 
     Raises:
@@ -28,7 +28,7 @@ def save_model(model: "Dlrm", path: Path) -> Path:
     return replace_file(path, save({k: v.contiguous() for k, v in model.state_dict().items()}, metadata=metadata))
 
 
-def load_model(path: Path) -> "Dlrm":
+def load_model(path: Path) -> "RecommendationModel":
     """The model that `save_model` wrote, in evaluation mode.
 
     Raises:

@@ -1,5 +1,6 @@
 """Components of recommendation models as modules with inputs, so that they can be measured alone."""
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -8,9 +9,8 @@ import numpy as np
 from profiles.component import Component, Work
 from profiles.errors import InputError, UnknownNameError
 from profiles.providers import BuiltComponent
-from representations.ids import check_ids
-from representations.specs import Feature, TableSpec
-from representations.work import work_of
+from representations.specs import Feature, QuotientRemainderSpec, RobeSpec, TensorTrainSpec
+from representations.work import table_of, work_of
 from representations.zipf import sample_ids
 
 if TYPE_CHECKING:
@@ -71,8 +71,13 @@ def _elementwise(component: Component, rng: np.random.Generator) -> Built:
         "sigmoid": nn.Sigmoid,
         "batch_norm": lambda: nn.BatchNorm1d(width),
     }
+    if function in ("add", "multiply"):
+        from representations.quotient_remainder import Add, Multiply
+
+        pair = (_normal(rng, component.batch, width), _normal(rng, component.batch, width))
+        return Add() if function == "add" else Multiply(), pair
     if function not in modules:
-        raise UnknownNameError("elementwise function", function, (*modules, "sum_pool"))
+        raise UnknownNameError("elementwise function", function, (*modules, "add", "multiply", "sum_pool"))
     return modules[function](), (_normal(rng, component.batch, width),)
 
 
@@ -85,20 +90,81 @@ def _sum_pool(component: Component, rng: np.random.Generator) -> Built:
 
 
 def _embedding(component: Component, rng: np.random.Generator) -> Built:
-    import torch
-
     from representations.table import EmbeddingTable
 
-    if component["backend"] != "torch":
-        raise UnknownNameError("embedding backend", str(component["backend"]), ("torch",))
-    feature = Feature(name="ids", cardinality=int(component["rows"]), pooling=float(component["pooling"]))
-    table = EmbeddingTable(feature, TableSpec(dim=int(component["dim"])))
+    spec = table_of(component)
+    if spec.backend != "torch":
+        raise UnknownNameError("embedding backend", spec.backend, ("torch",))
+    feature = _feature(component, int(component["rows"]))
+    return EmbeddingTable(feature, spec), _bag(component, feature, rng)
+
+
+def _embedding_group(component: Component, rng: np.random.Generator) -> Built:
+    from representations.tables.build import build_group
+
+    spec, rows, tables = table_of(component), int(component["rows"]), int(component["tables"])
+    if tables > rows:
+        raise InputError(f"component 'embedding_group': {tables} tables need as many rows, but there are {rows}")
+    features = [_feature(component, rows // tables + (i < rows % tables)) for i in range(tables)]
+    bags = [_bag(component, feature, rng) for feature in features]
+    return build_group(features, [spec] * tables), (bags,)
+
+
+def _feature(component: Component, rows: int) -> Feature:
+    return Feature(name="ids", cardinality=rows, pooling=float(component["pooling"]))
+
+
+def _bag(component: Component, feature: Feature, rng: np.random.Generator) -> tuple["Tensor", ...]:
     count = max(1, round(component.batch * feature.pooling))
-    ids_N = sample_ids(rng, feature.cardinality, float(component["zipf"]), count)
-    check_ids(ids_N[:, None], (feature,))
-    if feature.pooling == 1:
-        return table, (torch.from_numpy(ids_N),)
-    return table, (torch.from_numpy(ids_N), _offsets(component.batch, count))
+    ids_N = _ids(component, feature.cardinality, count, rng)
+    return (ids_N,) if feature.pooling == 1 else (ids_N, _offsets(component.batch, count))
+
+
+def _ids(component: Component, rows: int, count: int, rng: np.random.Generator) -> "Tensor":
+    import torch
+
+    return torch.from_numpy(sample_ids(rng, rows, float(component["zipf"]), count))
+
+
+def _id_split(component: Component, rng: np.random.Generator) -> Built:
+    import torch
+
+    from representations.quotient_remainder import IdSplit
+
+    return IdSplit(QuotientRemainderSpec(dim=1).collisions), (
+        torch.from_numpy(rng.integers(0, 2**24, component.batch)),
+    )
+
+
+def _projection(component: Component, rng: np.random.Generator) -> Built:
+    from torch import nn
+
+    inputs, outputs = int(component["in_features"]), int(component["out_features"])
+    return nn.Linear(inputs, outputs, bias=False), (_normal(rng, component.batch, inputs),)
+
+
+def _tensor_train(component: Component, rng: np.random.Generator) -> Built:
+    import torch
+
+    from representations.tensor_train import TensorTrainCores
+
+    p, q = (tuple(int(component[f"{name}_{i}"]) for i in range(int(component["cores"]))) for name in ("p", "q"))
+    spec = TensorTrainSpec(dim=math.prod(q), rank=int(component["rank"]), row_factors=p, dim_factors=q)
+    feature = Feature(name="ids", cardinality=math.prod(p))
+    module = TensorTrainCores(feature.cardinality, spec.core_shapes(feature), spec.dim)
+    return module, (torch.from_numpy(rng.integers(0, feature.cardinality, component.batch)),)
+
+
+def _robe(component: Component, rng: np.random.Generator) -> Built:
+    from representations.robe import RobeArray, RobeRows
+
+    rows = int(component["rows"])
+    spec = RobeSpec(dim=int(component["dim"]), floats=int(component["floats"]), block=int(component["block"]))
+    array = RobeArray(spec, rows)
+    module = RobeRows(spec, array, 0)
+    # Measured alone, it owns the array.
+    module.add_module("array", array)
+    return module, (_ids(component, rows, component.batch, rng),)
 
 
 def _dhe_encoder(component: Component, rng: np.random.Generator) -> Built:
@@ -116,12 +182,16 @@ def _dhe_encoder(component: Component, rng: np.random.Generator) -> Built:
 def _interaction(component: Component, rng: np.random.Generator) -> Built:
     from representations.interaction import DotInteraction
 
-    function, vectors = str(component["function"]), int(component["vectors"])
+    function = str(component["function"])
     if function == "concat":
-        return _joined(component, vectors, rng)
+        return _joined(component, int(component["vectors"]), rng)
+    if function == "fm":
+        from representations.deepfm import FactorizationMachine
+
+        return FactorizationMachine(), (_normal(rng, component.batch, int(component["width"])),)
     if function != "dot":
-        raise UnknownNameError("interaction function", function, ("concat", "dot"))
-    dim = int(component["dim"])
+        raise UnknownNameError("interaction function", function, ("concat", "dot", "fm"))
+    dim, vectors = int(component["dim"]), int(component["vectors"])
     return DotInteraction(), tuple(_normal(rng, component.batch, dim) for _ in range(vectors))
 
 
@@ -155,6 +225,11 @@ _BUILDERS: dict[str, Builder] = {
     "linear": _linear,
     "elementwise": _elementwise,
     "embedding": _embedding,
+    "embedding_group": _embedding_group,
+    "id_split": _id_split,
+    "projection": _projection,
+    "tensor_train": _tensor_train,
+    "robe": _robe,
     "dhe_encoder": _dhe_encoder,
     "interaction": _interaction,
     "concat": _concat,

@@ -2,6 +2,7 @@
 
 import math
 
+import torch
 from torch import Tensor, nn
 
 from representations.specs import Feature, TableSpec
@@ -12,11 +13,15 @@ __all__ = ["EmbeddingTable"]
 class EmbeddingTable(nn.EmbeddingBag):
     """ids [B], or the flat ids [N] of bags that begin at offsets [B], -> [B, dim], rows of a bag summed.
 
-    Rows begin uniform in +-1 / sqrt(cardinality), as in the published DLRM.
+    Rows begin uniform in +-`bound`, by default 1 / sqrt(cardinality) as in the published DLRM. An empty bag gives
+    zeros. Rows are stored in the spec's dtype; float32 comes out.
     """
 
-    def __init__(self, feature: Feature, spec: TableSpec) -> None:
-        super().__init__(feature.cardinality, spec.dim, mode="sum")
+    def __init__(self, feature: Feature, spec: TableSpec, *, bound: float | None = None) -> None:
+        dtype: torch.dtype = getattr(torch, spec.dtype)
+        super().__init__(feature.cardinality, spec.dim, mode="sum", dtype=dtype)
+        if bound is not None:
+            nn.init.uniform_(self.weight, -bound, bound)
 
     def reset_parameters(self) -> None:
         """Draw the rows anew from torch's current generator."""
@@ -27,4 +32,4 @@ class EmbeddingTable(nn.EmbeddingBag):
         self, ids_N: Tensor, offsets_B: Tensor | None = None
     ) -> Tensor:
         """Shape [B, dim]."""
-        return super().forward(ids_N if offsets_B is not None else ids_N[:, None], offsets_B)
+        return super().forward(ids_N if offsets_B is not None else ids_N[:, None], offsets_B).float()

@@ -13,9 +13,9 @@ from representations.checkpoint import Checkpoint, restore, save
 from representations.datasets.dataset import Dataset
 from representations.datasets.splits import Splits
 from representations.dhe.embedding import set_deduplication
-from representations.dlrm import Dlrm
 from representations.ids import check_ids
 from representations.metrics import score
+from representations.model import RecommendationModel
 from representations.specs import ModelSpec
 from representations.training_config import Checkpoints, TrainingConfig, TrainingProgress, TrainingResult
 from representations.training_run import TrainingRun, to_tensors
@@ -61,7 +61,7 @@ def train(
 
 
 @torch.inference_mode()
-def predict(model: Dlrm, dataset: Dataset) -> NDArray[np.float64]:
+def predict(model: RecommendationModel, dataset: Dataset) -> NDArray[np.float64]:
     """The probability of label 1 for every row, [N]; the model is left in evaluation mode."""
     check_ids(dataset.ids_NS, model.spec.features)
     model.eval()

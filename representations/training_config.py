@@ -9,7 +9,7 @@ from representations.metrics import Metrics
 from representations.specs import ModelSpec
 
 if TYPE_CHECKING:
-    from representations.dlrm import Dlrm
+    from representations.model import RecommendationModel
 
 __all__ = ["Checkpoints", "DenseOptimizer", "Precision", "TrainingConfig", "TrainingProgress", "TrainingResult"]
 
@@ -99,7 +99,7 @@ class TrainingResult:
     best_epoch: int
     seconds: float
     samples_per_s: float
-    model: "Dlrm"
+    model: "RecommendationModel"
 
     @property
     def auc(self) -> float:

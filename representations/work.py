@@ -1,22 +1,30 @@
 """What each kind of component does, by formula: FLOPs, bytes moved, parameters.
 
-FLOPs are 2 per multiply-accumulate of matrix products, and 8 integer operations per hash of a DHE encoder; activations,
-norms and sums of gathered rows count none.
-Bytes moved count every touched row, weight and activation once; ids are 64-bit integers, everything else fp32.
+FLOPs are 2 per multiply-accumulate of matrix products, and the integer operations of hashes; activations, norms,
+products and sums of gathered rows count none.
+Bytes moved count every touched row, weight and activation once; ids are 64-bit integers, rows of a table have its
+dtype, everything else is fp32.
 """
 
+import math
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 
 from profiles.component import Component, Work
 from profiles.errors import InputError, UnknownNameError
-from representations.specs import BYTES_PER_FLOAT, BYTES_PER_HASH
+from representations.specs import BYTES_PER_FLOAT, BYTES_PER_HASH, RobeSpec, TableSpec
 from representations.zipf import expected_distinct
 
-__all__ = ["BYTES_PER_ID", "work_of"]
+__all__ = ["BYTES_PER_ID", "table_of", "work_of"]
 
 BYTES_PER_ID = 8
 # Multiply, add, a fold and a subtraction modulo p, a quotient and a remainder modulo m, scale and shift.
 OPERATIONS_PER_HASH = 8
+# Offset, two multiplications, two additions, two remainders; then one addition for each float of the block.
+OPERATIONS_PER_BLOCK = 7
+# A quotient, and what it leaves.
+OPERATIONS_PER_SPLIT = 3
+_OPERANDS = {"add": 2, "multiply": 2}
 
 
 def work_of(component: Component) -> Work:
@@ -50,19 +58,84 @@ def _elementwise(component: Component) -> Work:
     width = int(component["width"])
     is_norm = component["function"] == "batch_norm"
     parameter_bytes = 4 * width * BYTES_PER_FLOAT + 8 if is_norm else 0
-    moved = 2.0 * component.batch * width * BYTES_PER_FLOAT + parameter_bytes
+    tensors = 1 + _OPERANDS.get(str(component["function"]), 1)
+    moved = float(tensors * component.batch * width * BYTES_PER_FLOAT + parameter_bytes)
     return Work(flops=0.0, bytes_moved=moved, parameter_bytes=parameter_bytes)
 
 
 def _embedding(component: Component) -> Work:
+    return _tables(component, 1)
+
+
+def _embedding_group(component: Component) -> Work:
+    return _tables(component, int(component["tables"]))
+
+
+def _tables(component: Component, tables: int) -> Work:
+    """`tables` equal tables, whose rows are given together; pooling is that of each."""
     rows, dim = int(component["rows"]), int(component["dim"])
+    row_bytes = table_of(component).row_bytes
     ids = component.batch * float(component["pooling"])
-    touched = expected_distinct(rows, float(component["zipf"]), ids)
+    touched = expected_distinct(max(1, rows // tables), float(component["zipf"]), ids)
+    out_bytes = component.batch * dim * BYTES_PER_FLOAT
     return Work(
         flops=0.0,
-        bytes_moved=ids * BYTES_PER_ID + (touched + component.batch) * dim * BYTES_PER_FLOAT,
-        parameter_bytes=rows * dim * BYTES_PER_FLOAT,
-        input_bytes=round(ids * BYTES_PER_ID),
+        bytes_moved=tables * (ids * BYTES_PER_ID + touched * row_bytes + out_bytes),
+        parameter_bytes=rows * row_bytes,
+        input_bytes=round(tables * ids * BYTES_PER_ID),
+    )
+
+
+def table_of(component: Component) -> TableSpec:
+    """The spec of the table, or of each table, of an `embedding` or `embedding_group` component."""
+    dtype, backend = component.dtype, component["backend"]
+    return TableSpec(dim=int(component["dim"]), dtype=dtype, backend=backend)  # type: ignore[arg-type]  # checked there
+
+
+def _id_split(component: Component) -> Work:
+    moved = 3.0 * component.batch * BYTES_PER_ID
+    return Work(flops=float(OPERATIONS_PER_SPLIT * component.batch), bytes_moved=moved, parameter_bytes=0)
+
+
+def _projection(component: Component) -> Work:
+    inputs, outputs = int(component["in_features"]), int(component["out_features"])
+    floats = component.batch * (inputs + outputs) + inputs * outputs
+    return Work(
+        flops=2.0 * component.batch * inputs * outputs,
+        bytes_moved=float(floats * BYTES_PER_FLOAT),
+        parameter_bytes=inputs * outputs * BYTES_PER_FLOAT,
+    )
+
+
+def _tensor_train(component: Component) -> Work:
+    """Per id and core after the first, the chain so far times a matrix R x (q R): what is written down is counted."""
+    count, rank = int(component["cores"]), int(component["rank"])
+    p, q = ([int(component[f"{name}_{i}"]) for i in range(count)] for name in ("p", "q"))
+    ranks = tuple(pairwise((1, *(rank,) * (count - 1), 1)))
+    matrices = [before * q_t * after for q_t, (before, after) in zip(q, ranks, strict=True)]
+    chains = [math.prod(q[: t + 1]) * ranks[t][1] for t in range(count)]
+    flops = sum(2.0 * chain / ranks[t][1] * matrices[t + 1] for t, chain in enumerate(chains[:-1]))
+    touched = sum(min(p_t, component.batch) * size for p_t, size in zip(p, matrices, strict=True))
+    passed = component.batch * (2 * sum(chains[1:-1]) + chains[-1] + 2 * sum(matrices))
+    return Work(
+        flops=flops * component.batch,
+        bytes_moved=float(component.batch * BYTES_PER_ID + (touched + passed) * BYTES_PER_FLOAT),
+        parameter_bytes=sum(p_t * size for p_t, size in zip(p, matrices, strict=True)) * BYTES_PER_FLOAT,
+        input_bytes=component.batch * BYTES_PER_ID,
+    )
+
+
+def _robe(component: Component) -> Work:
+    dim, block = int(component["dim"]), int(component["block"])
+    spec = RobeSpec(dim=dim, floats=int(component["floats"]), block=block)
+    distinct = expected_distinct(int(component["rows"]), float(component["zipf"]), component.batch)
+    floats = min(distinct * dim, spec.floats) + component.batch * dim
+    operations = -(-dim // block) * OPERATIONS_PER_BLOCK + dim
+    return Work(
+        flops=float(component.batch * operations),
+        bytes_moved=component.batch * BYTES_PER_ID + floats * BYTES_PER_FLOAT,
+        parameter_bytes=spec.shared_bytes,
+        input_bytes=component.batch * BYTES_PER_ID,
     )
 
 
@@ -80,6 +153,9 @@ def _dhe_encoder(component: Component) -> Work:
 def _interaction(component: Component) -> Work:
     if component["function"] == "concat":
         return _concat(component)
+    if component["function"] == "fm":
+        moved = float(component.batch * (int(component["width"]) + 1) * BYTES_PER_FLOAT)
+        return Work(flops=0.0, bytes_moved=moved, parameter_bytes=0)
     vectors, dim = int(component["vectors"]), int(component["dim"])
     floats = vectors * dim + vectors * (vectors - 1) // 2
     return Work(
@@ -98,6 +174,11 @@ _FORMULAS: Mapping[str, Callable[[Component], Work]] = {
     "linear": _linear,
     "elementwise": _elementwise,
     "embedding": _embedding,
+    "embedding_group": _embedding_group,
+    "id_split": _id_split,
+    "projection": _projection,
+    "tensor_train": _tensor_train,
+    "robe": _robe,
     "dhe_encoder": _dhe_encoder,
     "interaction": _interaction,
     "concat": _concat,

@@ -9,24 +9,42 @@ from representations.specs.dhe import Activation, DheSpec, Norm, Transform
 from representations.specs.embedding import EmbeddingSpec, embedding_from_object, embedding_object
 from representations.specs.feature import Feature
 from representations.specs.hybrid import HybridSpec
-from representations.specs.model import Interaction, ModelSpec, model_from_object
+from representations.specs.mixed_dimension import MixedDimensionSpec, mixed_dimensions
+from representations.specs.model import Architecture, Interaction, ModelSpec, model_from_object, table_groups
+from representations.specs.quotient_remainder import Combination, QuotientRemainderSpec
+from representations.specs.robe import ROBE_PRIME, RobeSpec, compressed_robe
 from representations.specs.sizes import BYTES_PER_FLOAT, BYTES_PER_HASH
-from representations.specs.table import TableSpec
+from representations.specs.table import TableBackend, TableDtype, TableSpec
+from representations.specs.tensor_train import TensorTrainSpec, dim_factors, row_factors
 
 __all__ = [
     "BYTES_PER_FLOAT",
     "BYTES_PER_HASH",
+    "ROBE_PRIME",
     "Activation",
+    "Architecture",
+    "Combination",
     "DheSpec",
     "EmbeddingSpec",
     "Feature",
     "HybridSpec",
     "Interaction",
+    "MixedDimensionSpec",
     "ModelSpec",
     "Norm",
+    "QuotientRemainderSpec",
+    "RobeSpec",
+    "TableBackend",
+    "TableDtype",
     "TableSpec",
+    "TensorTrainSpec",
     "Transform",
+    "compressed_robe",
+    "dim_factors",
     "embedding_from_object",
     "embedding_object",
+    "mixed_dimensions",
     "model_from_object",
+    "row_factors",
+    "table_groups",
 ]

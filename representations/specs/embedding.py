@@ -1,29 +1,46 @@
 """The union of all embedding specs, to and from tagged objects."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from profiles.errors import UnknownNameError
+from profiles.errors import InputError, UnknownNameError
 from representations.specs.dhe import DheSpec
 from representations.specs.hybrid import HybridSpec
+from representations.specs.mixed_dimension import MixedDimensionSpec
+from representations.specs.quotient_remainder import QuotientRemainderSpec
+from representations.specs.robe import RobeSpec
 from representations.specs.table import TableSpec
+from representations.specs.tensor_train import TensorTrainSpec
 
 __all__ = ["EmbeddingSpec", "embedding_from_object", "embedding_object"]
 
-EmbeddingSpec = TableSpec | DheSpec | HybridSpec
+EmbeddingSpec = (
+    TableSpec | DheSpec | HybridSpec | QuotientRemainderSpec | MixedDimensionSpec | TensorTrainSpec | RobeSpec
+)
+_FLAT: Mapping[str, Callable[..., EmbeddingSpec]] = {
+    spec.kind: spec
+    for spec in (TableSpec, DheSpec, QuotientRemainderSpec, MixedDimensionSpec, TensorTrainSpec, RobeSpec)
+}
 
 
 def embedding_from_object(body: Mapping[str, Any]) -> EmbeddingSpec:
-    """An embedding spec from its tagged object, e.g. `{"kind": "dhe", "dim": 16, "k": 64, ...}`."""
-    fields = dict(body)
-    kind = fields.pop("kind", "")
-    if kind == HybridSpec.kind:
-        return HybridSpec(table=TableSpec(**_untagged(fields["table"])), dhe=DheSpec(**_untagged(fields["dhe"])))
-    builders: dict[str, type[TableSpec | DheSpec]] = {TableSpec.kind: TableSpec, DheSpec.kind: DheSpec}
-    if kind not in builders:
-        raise UnknownNameError("representation", str(kind), (*builders, HybridSpec.kind))
-    return builders[kind](**fields)
+    """An embedding spec from its tagged object, e.g. `{"kind": "dhe", "dim": 16, "k": 64, ...}`.
+
+    Raises:
+        UnknownNameError: an unknown kind.
+        InputError: a key that the kind does not have or lacks.
+    """
+    kind = str(body.get("kind", ""))
+    fields = _untagged(body)
+    try:
+        if kind == HybridSpec.kind:
+            return HybridSpec(table=TableSpec(**_untagged(fields["table"])), dhe=DheSpec(**_untagged(fields["dhe"])))
+        if kind in _FLAT:
+            return _FLAT[kind](**fields)
+    except (KeyError, TypeError) as error:
+        raise InputError(f"representation {kind!r}: {error}") from error
+    raise UnknownNameError("representation", kind, (*_FLAT, HybridSpec.kind))
 
 
 def embedding_object(embedding: EmbeddingSpec) -> dict[str, Any]:

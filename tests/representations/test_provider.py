@@ -52,9 +52,9 @@ def test_output_shapes_are_those_of_the_component() -> None:
 @pytest.mark.parametrize(
     ("kind", "shape", "message"),
     [
-        ("embedding", TABLE | {"backend": "tpu"}, "embedding backend: unknown name 'tpu'"),
+        ("embedding", TABLE | {"backend": "tpu"}, "table: backend: unknown name 'tpu'"),
         ("elementwise", {"function": "tanh", "width": 3}, "elementwise function: unknown name 'tanh'"),
-        ("interaction", {"function": "fm", "vectors": 3}, "interaction function: unknown name 'fm'"),
+        ("interaction", {"function": "cross", "vectors": 3}, "interaction function: unknown name 'cross'"),
         ("dhe_encoder", {"k": 4, "rows": 3, "transform": "cauchy"}, "dhe transform: unknown name 'cauchy'"),
     ],
 )

@@ -1,0 +1,103 @@
+"""Tables of 8- or 16-bit rows in fbgemm's table-batched kernel for inference.
+
+Shape suffixes: B samples, W the widths of all tables together, R rows, D numbers of a row.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from representations.bags import Bag, table_batched
+from representations.specs import Feature, TableSpec
+from representations.tables.group import TableGroup
+
+__all__ = ["QuantisedTables"]
+
+_LEVELS = 255
+_SCALE_BYTES = 4
+
+
+class QuantisedTables(TableGroup):
+    """A `TableGroup` whose rows are bytes of one buffer; it has no gradient.
+
+    An int8 row is a scale and an offset (16-bit floats) and one byte per number: number = offset + scale x byte, the
+    offset being the row's least number and the scale a 255th of its range, both rounded.
+    """
+
+    weight: Tensor
+
+    def __init__(self, features: Sequence[Feature], specs: Sequence[TableSpec]) -> None:
+        super().__init__(features, specs)
+        self.is_int8 = specs[0].dtype == "int8"
+        self._sizes = [(f.cardinality, s.row_bytes) for f, s in zip(features, specs, strict=True)]
+        count = sum(rows * row_bytes for rows, row_bytes in self._sizes)
+        self.register_buffer("weight", torch.empty(count, dtype=torch.uint8))
+        self._kernel: tuple[nn.Module, ...] = ()
+        self._draw_rows()
+
+    def forward(self, bags: Sequence[Bag]) -> Tensor:
+        """Shape [B, W]."""
+        ids_N, offsets_T = table_batched(bags)
+        rows_BW: Tensor = self._built_kernel()(ids_N, offsets_T)
+        return rows_BW
+
+    def read_rows(self, table: int) -> Tensor:
+        """Shape [R, D]."""
+        stored_RD = self._rows(table)
+        if not self.is_int8:
+            return stored_RD.view(torch.float16).float()
+        head_R2 = stored_RD[:, :_SCALE_BYTES].contiguous().view(torch.float16).float()
+        return head_R2[:, 1:] + head_R2[:, :1] * stored_RD[:, _SCALE_BYTES:]
+
+    def write_rows(self, table: int, rows_RD: Tensor) -> None:
+        """Round the rows and copy them in."""
+        if not self.is_int8:
+            self._rows(table).view(torch.float16).copy_(rows_RD)
+            return
+        offset_R1, greatest_R1 = rows_RD.amin(1, keepdim=True).half(), rows_RD.amax(1, keepdim=True)
+        scale_R1 = ((greatest_R1 - offset_R1) / _LEVELS).half()
+        steps_RD = (rows_RD - offset_R1) / scale_R1.float().clamp_min(torch.finfo(torch.float16).tiny)
+        head_R4 = torch.cat((scale_R1, offset_R1), dim=1).view(torch.uint8)
+        self._rows(table).copy_(torch.cat((head_R4, steps_RD.round_().clamp_(0, _LEVELS).to(torch.uint8)), dim=1))
+
+    def _rows(self, table: int) -> Tensor:
+        begin = sum(rows * row_bytes for rows, row_bytes in self._sizes[:table])
+        rows, row_bytes = self._sizes[table]
+        return self.weight[begin : begin + rows * row_bytes].view(rows, row_bytes)
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "QuantisedTables":  # noqa: FBT001, FBT002
+        self._kernel = ()
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]  # torch leaves it untyped
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_kernel": ()}
+
+    def _built_kernel(self) -> nn.Module:
+        """The kernel over this module's bytes, built on first use on a device."""
+        if not self._kernel:
+            self._kernel = (self._new_kernel(),)
+        return self._kernel[0]
+
+    def _new_kernel(self) -> nn.Module:
+        from fbgemm_gpu.split_embedding_configs import SparseType
+        from fbgemm_gpu.split_table_batched_embeddings_ops_common import BoundsCheckMode, EmbeddingLocation
+        from fbgemm_gpu.split_table_batched_embeddings_ops_inference import IntNBitTableBatchedEmbeddingBagsCodegen
+
+        is_cpu = self.weight.device.type == "cpu"
+        location = EmbeddingLocation.HOST if is_cpu else EmbeddingLocation.DEVICE
+        stored = SparseType.INT8 if self.is_int8 else SparseType.FP16
+        kernel: Any = IntNBitTableBatchedEmbeddingBagsCodegen(
+            [(f.name, f.cardinality, s.dim, stored, location) for f, s in zip(self.features, self.specs, strict=True)],
+            device=self.weight.device,
+            output_dtype=SparseType.FP32,
+            bounds_check_mode=BoundsCheckMode.FATAL,
+            cacheline_alignment=False,
+            row_alignment=1,
+        )
+        kernel.initialize_weights()
+        setattr(kernel, "weights_host" if is_cpu else "weights_dev", self.weight)
+        module: nn.Module = kernel
+        return module
