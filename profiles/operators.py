@@ -65,45 +65,29 @@ class OperatorWatch(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
     ) -> Any:
         """Take the operator apart, or tell of it and run it."""
         named = dict(kwargs or {})
+        values: dict[Any, Any] = {**dict(enumerate(args)), **named}
+        tensors = tuple(one for value in values.values() for one in _tensors(value))
+        if any(map(_knows_itself, tensors)):
+            return NotImplemented
         if self._is_paused or not isinstance(func, torch._ops.OpOverload):  # noqa: SLF001 (it has no other name)
             return func(*args, **named)
-        if _is_metadata(func):
-            return NotImplemented
         formula = self._formulas.get(packet_of(func))
         if formula is None:
             with self:
                 parts_result = func.decompose(*args, **named)
             if parts_result is not NotImplemented:
                 return parts_result
-        self._tell(_operator(func, args, named))
+        written = tuple(tensor for place in _written(func) for tensor in _tensors(values.get(place)))
+        self._tell(Operator(*_description(func), tensors, written))
         output = func(*args, **named)
         if formula is not None:
             self.flops += formula(*args, **named, out_val=output)
         return output
 
 
-def _operator(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Operator:
-    values: dict[Any, Any] = {**dict(enumerate(args)), **kwargs}
-    written = tuple(tensor for place in _written(func) for tensor in _tensors(values.get(place)))
-    return Operator(*_description(func), tuple(one for value in values.values() for one in _tensors(value)), written)
-
-
-@cache
-def _is_metadata(func: Any) -> bool:
-    """What is asked of tensors such as jagged ones, whose answers only they know."""
-    namespace, _, name = str(packet_of(func)).rpartition(".")
-    return name.removeprefix("sym_") in _METADATA[namespace] if namespace in _METADATA else False
-
-
-_METADATA = {
-    "aten": frozenset(
-        {
-            *("size", "stride", "storage_offset", "numel", "dim"),
-            *("is_contiguous", "is_strides_like_format", "is_non_overlapping_and_dense"),
-        }
-    ),
-    "prim": frozenset({"layout", "device"}),
-}
+def _knows_itself(tensor: torch.Tensor) -> bool:
+    """Whether it is of a class that runs operators in its own way, on tensors that it holds."""
+    return type(tensor).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__
 
 
 @cache
