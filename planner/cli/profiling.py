@@ -1,20 +1,32 @@
 """`recplan profile`: a model module by module."""
 
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from planner.cli.options import Json
+from planner.cli.options import Json, Ray
 from planner.cli.output import message, print_json, print_lines
-from profiles.errors import MeasurementError
+from profiles.errors import InputError, MeasurementError, RecplanError
 from profiles.units import format_bytes
 
 if TYPE_CHECKING:
     from profiles.model_profile import ModelProfile
+    from profiles.preprocessors import Preprocessor
+    from profiles.profile_options import ProfileOptions, ProfileProgress
+    from profiles.profilers import Profiler
     from profiles.providers.target import Target
+    from profiles.results import ResultWriter
 
 __all__ = ["profile", "register"]
+
+_FORMATS = "html,json,parquet"
+_OTHER_TERMINAL = (120, 40)
 
 
 def register(app: typer.Typer) -> None:
@@ -23,41 +35,202 @@ def register(app: typer.Typer) -> None:
 
 
 def profile(
-    target: Annotated[str, typer.Argument(help="A model's name, or package.module:function giving (model, inputs).")],
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Also write rows and an icicle into this folder.")
+    target: Annotated[
+        str | None,
+        typer.Argument(
+            help="A model's name (see --list), or package.module:function giving (model, inputs).", show_default=False
+        ),
     ] = None,
+    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Also write the profile there.")] = None,
+    formats: Annotated[
+        list[str] | None,
+        typer.Option("--format", metavar="NAME", help="What to write. Repeatable.", show_default=_FORMATS),
+    ] = None,
+    batch: Annotated[
+        int | None, typer.Option("--batch", min=1, help="Samples per batch.", show_default="the target's own")
+    ] = None,
+    backward: Annotated[bool, typer.Option("--backward", help="Also the backward pass.")] = False,
+    cold: Annotated[bool, typer.Option("--cold/--no-cold", help="Also with swept caches.")] = True,
     depth: Annotated[
         int | None, typer.Option("--depth", min=0, help="Levels below the model.", show_default="all")
     ] = None,
+    include: Annotated[
+        list[str] | None,
+        typer.Option("--include", metavar="GLOB", help="Run only these paths alone, e.g. 'blocks.0.*'. Repeatable."),
+    ] = None,
+    classes: Annotated[
+        list[str] | None, typer.Option("--class", metavar="NAME", help="Run only these classes alone. Repeatable.")
+    ] = None,
+    min_share: Annotated[
+        float, typer.Option("--min-share", min=0, max=1, help="Run alone what takes this share of the time.")
+    ] = 0.0,
+    interval: Annotated[
+        float, typer.Option("--interval", help="Visit again until the 95 % interval is this narrow, to either side.")
+    ] = 0.05,
+    budget: Annotated[
+        float | None,
+        typer.Option("--budget", metavar="SECONDS", help="Stop visiting again after.", show_default="by the model"),
+    ] = None,
     threads: Annotated[int, typer.Option("--threads", min=1, help="Threads to measure with.")] = 1,
-    cold: Annotated[bool, typer.Option("--cold", help="Also measure with swept caches.")] = False,
+    device: Annotated[str, typer.Option("--device", metavar="NAME", help="local-cpu, cuda, cuda:1.")] = "local-cpu",
+    preparations: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--with", metavar="NAME[=OPTION]", help="Prepare the model, e.g. autocast=bfloat16, compile. Repeatable."
+        ),
+    ] = None,
+    measures: Annotated[
+        list[str] | None,
+        typer.Option("--profiler", metavar="NAME[=OPTION]", help="Measure more, e.g. memory, kernels. Repeatable."),
+    ] = None,
+    ray: Ray = None,
+    list_: Annotated[bool, typer.Option("--list", help="Show the known names, and exit.")] = False,
     json: Json = False,
 ) -> None:
-    """Profile a model module by module."""
-    from profiles.providers import check_target, find_target
+    """Profile a model module by module: in the model, alone with warm and with cold caches."""
+    if list_:
+        _list_names(json=json)
+        return
+    if target is None:
+        raise InputError("profile: name a target, or ask for --list")
+    if formats and out is None:
+        raise InputError("profile: --format needs a folder to write to: give --out, too")
+    from profiles.plug_ins import named_preprocessors, named_profilers, named_writers
+    from profiles.providers import check_target
 
     check_target(target)
-    from planner.cli.profile_table import show_profile
-    from profiles.walk import ProfileOptions, profile_model
+    writers = named_writers(formats or _FORMATS.split(",")) if out else ()
+    folder = _writable(out) if out else None
+    from profiles.profile_options import ProfileOptions
 
-    loaded = find_target(target)
-    options = ProfileOptions(max_depth=depth, threads=threads, cold=cold)
-    result = profile_model(loaded.model, loaded.args, loaded.kwargs, options=options)
-    root = result.rows[0]
-    if root.provenance == "skipped":
-        raise MeasurementError(f"target {target!r}: forward raised {root.reason}")
-    if root.provenance == "aggregated":
-        message(f"warning: target {target!r}: forward raised {root.reason}")
-    if out is not None:
-        _write_profile(result, out)
+    request = _Request(
+        target=target,
+        options=ProfileOptions(
+            max_depth=depth,
+            threads=threads,
+            cold=cold,
+            backward=backward,
+            include=tuple(include or ()),
+            classes=tuple(classes or ()),
+            min_share=min_share,
+            interval=interval,
+            budget_s=budget,
+            folder=folder,
+        ),
+        preprocessors=named_preprocessors((*([f"batch={batch}"] if batch else ()), *(preparations or ()))),
+        profilers=named_profilers(measures or (), folder),
+        device=device,
+        ray=ray,
+    )
+    result, loaded = request.measure()
+    files = _written(result, writers, folder)
     if json:
-        print_json(_profile_object(result, loaded))
-        return
-    show_profile(target, result)
-    print_lines([_parameters(result, loaded)])
-    if out is not None:
-        print_lines([f"rows and icicle: {out}"])
+        print_json({**_profile_object(result, loaded), "files": [str(file) for file in files]})
+    else:
+        _show(result, loaded, files)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Request:
+    """What to profile, how and where; `ray` is a cluster's address."""
+
+    target: str
+    options: "ProfileOptions"
+    preprocessors: "tuple[Preprocessor, ...]"
+    profilers: "tuple[Profiler, ...]"
+    device: str
+    ray: str | None
+
+    def measure(self) -> "tuple[ModelProfile, Target]":
+        """The profile of the target, and the target as it was loaded here.
+
+        Raises:
+            MeasurementError: the model could not be run at all.
+        """
+        from profiles.devices import resolve_device
+        from profiles.placement import placed_target
+        from profiles.providers import find_target
+        from profiles.walk import profile_target
+
+        place = None if self.ray else resolve_device(self.device).torch_device
+        target = find_target(self.target)
+        with _progress(f"profiling {self.target}") as progress:
+            if place is None:
+                result = self._measure_on_ray(progress)
+            else:
+                result = profile_target(
+                    placed_target(target, place),
+                    options=self.options,
+                    preprocessors=self.preprocessors,
+                    profilers=self.profilers,
+                    progress=progress,
+                )
+        root = result.rows[0]
+        if root.provenance == "skipped":
+            raise MeasurementError(f"target {self.target!r}: forward raised {root.reason}")
+        if root.provenance == "aggregated":
+            message(f"warning: target {self.target!r}: forward raised {root.reason}")
+        return result, target
+
+    def _measure_on_ray(self, progress: "Callable[[ProfileProgress], None]") -> "ModelProfile":
+        from profiles.executors.ray_profile import profile_on_ray
+        from profiles.providers import find_target
+
+        return profile_on_ray(
+            self.target,
+            partial(find_target, self.target),
+            address=self.ray or "local",
+            device=self.device,
+            options=self.options,
+            preprocessors=self.preprocessors,
+            profilers=self.profilers,
+            progress=progress,
+        )
+
+
+@contextmanager
+def _progress(title: str) -> "Iterator[Callable[[ProfileProgress], None]]":
+    from planner.progress import progress_for
+
+    with progress_for().stage(title) as stage:
+
+        def tell(now: "ProfileProgress") -> None:
+            stage.update(now.done, now.total, now.path or "the model")
+
+        yield tell
+
+
+def _writable(folder: Path) -> Path:
+    """The folder, made and tried before anything is measured."""
+    from profiles.files import make_folder, replace_file
+
+    try:
+        replace_file(make_folder(folder) / ".recplan", "").unlink()
+    except RecplanError as error:
+        raise InputError(f"--out: {error}") from error
+    return folder
+
+
+def _written(result: "ModelProfile", writers: "tuple[ResultWriter, ...]", folder: Path | None) -> list[Path]:
+    if folder is None:
+        return []
+    files = [writer.write(result, folder) for writer in writers]
+    # What workers of a cluster had measured is in the files now.
+    (folder / "parts.jsonl").unlink(missing_ok=True)
+    return files
+
+
+def _show(result: "ModelProfile", target: "Target", files: list[Path]) -> None:
+    from profiles.results import profile_lines
+
+    width = shutil.get_terminal_size(_OTHER_TERMINAL).columns
+    for phase in dict.fromkeys(row.phase for row in result.rows):
+        if phase != "forward":
+            print_lines(["", f"{phase} pass"])
+        print_lines(profile_lines(result, width, phase=phase))
+    print_lines([_parameters(result, target)])
+    print_lines(f"note: {note}" for note in dict.fromkeys((*target.notes, *result.notes)))
+    print_lines(f"wrote {file}" for file in files)
 
 
 def _profile_object(result: "ModelProfile", target: "Target") -> dict[str, object]:
@@ -66,10 +239,11 @@ def _profile_object(result: "ModelProfile", target: "Target") -> dict[str, objec
     profiled = summary["parameter_bytes"]
     return {
         **summary,
+        "target": target.name,
         "latency_kind": "alone" if root.warm else "in situ" if root.in_situ else None,
         "parameter_bytes": target.true_parameter_bytes.get("", profiled),
         "profiled_parameter_bytes": profiled,
-        "notes": [*target.notes, *result.notes],
+        "notes": list(dict.fromkeys((*target.notes, *result.notes))),
     }
 
 
@@ -78,20 +252,22 @@ def _parameters(result: "ModelProfile", target: "Target") -> str:
     asked_for = target.true_parameter_bytes.get("", profiled)
     if asked_for == profiled:
         return f"parameters: {format_bytes(profiled)}"
-    return (
-        f"parameters: {format_bytes(asked_for)} in the model; {format_bytes(profiled)} were profiled, "
-        f"with {'; '.join(target.notes)}"
-    )
+    return f"parameters: {format_bytes(asked_for)} in the model; {format_bytes(profiled)} were profiled"
 
 
-def _write_profile(result: "ModelProfile", out: Path) -> None:
-    from profiles.charts import icicle_chart, icicle_frame
-    from profiles.files import replacing
-    from profiles.store import ProfileStore
+def _list_names(*, json: bool) -> None:
+    from profiles.preprocessors import preprocessors
+    from profiles.profilers import profilers
+    from profiles.providers import target_names
+    from profiles.results import result_writers
 
-    store = ProfileStore(out)
-    for row in result.rows:
-        store.append(row)
-    store.compact()
-    with replacing(out / "icicle.html") as draft:
-        icicle_chart(icicle_frame(result.rows)).save(draft, format="html", inline=True)
+    known = {
+        "preprocessors": preprocessors.names(),
+        "profilers": profilers.names(),
+        "result_writers": result_writers.names(),
+    }
+    if json:
+        print_json({"targets": target_names(), **known})
+        return
+    print_lines(f"targets of {provider}: {', '.join(names)}" for provider, names in target_names().items())
+    print_lines(f"{what.replace('_', ' ')}: {', '.join(names)}" for what, names in known.items())

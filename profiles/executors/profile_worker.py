@@ -1,0 +1,84 @@
+"""The profiling worker: a plain object that one Ray actor wraps per device."""
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from profiles.devices import resolve_device
+from profiles.fingerprint import current_fingerprint
+from profiles.module_part import ModulePart, ProfilePart
+from profiles.placement import placed_target
+from profiles.preprocessors.protocol import Preprocessor
+from profiles.profile_options import ProfileOptions
+from profiles.profilers.protocol import Profiler
+from profiles.providers.target import Target
+from profiles.walk import walking
+
+__all__ = ["Delivery", "ProfileJob", "ProfilingWorker"]
+
+_NO_MODULE = "[no module]"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProfileJob:
+    """What to profile, in a form that travels: `load` makes the target on the worker."""
+
+    load: Callable[[], Target]
+    options: ProfileOptions
+    preprocessors: Sequence[Preprocessor] = ()
+    profilers: Sequence[Profiler] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Delivery:
+    """A part, and the contents of the files that its profilers wrote, by path relative to the profile's folder."""
+
+    part: ProfilePart
+    files: Mapping[str, bytes]
+
+
+class ProfilingWorker:
+    """Owns its process: holds the model, captured once, and measures shares of its modules.
+
+    Profilers write into a folder of the worker's machine, so that no file system need be shared.
+    """
+
+    def __init__(self, job: ProfileJob, device: str) -> None:
+        self._job, self._device = job, device
+        self._stack = ExitStack()
+
+    def prepare(self) -> tuple[str, tuple[str, ...]]:
+        """Load and capture the model; its environment's key, and the paths of its modules, level by level."""
+        job = self._job
+        self._target = placed_target(job.load(), resolve_device(self._device).torch_device)
+        self._walk = self._stack.enter_context(
+            walking(self._target, options=job.options, preprocessors=job.preprocessors, profilers=job.profilers)
+        )
+        return current_fingerprint(self._device, job.options.threads).device_key(), self._walk.paths
+
+    def measure(self, paths: Sequence[str]) -> Delivery:
+        """Measure the modules of these paths."""
+        with tempfile.TemporaryDirectory(prefix="recplan-") as folder:
+            for profiler in self._job.profilers:
+                if hasattr(profiler, "folder"):
+                    profiler.folder = Path(folder)
+            part = self._walk.measure(paths)
+            names = {name for module in part.modules for name in module.row.artefacts.values()}
+            return Delivery(part=part, files={name: (Path(folder) / name).read_bytes() for name in sorted(names)})
+
+    def close(self) -> None:
+        """Leave the model as it was found."""
+        self._stack.close()
+
+    def given_up(self, path: str, reason: str) -> ProfilePart:
+        """The row of a module that is not run alone, with the reason."""
+        options = replace(self._job.options, include=(_NO_MODULE,))
+        with walking(self._target, options=options, preprocessors=self._job.preprocessors) as walk:
+            part = walk.measure((path,))
+        return replace(part, modules=tuple(_skipped(one, reason) for one in part.modules))
+
+
+def _skipped(module: ModulePart, reason: str) -> ModulePart:
+    return replace(module, row=module.row.skipped(reason), is_aggregated=True)

@@ -1,0 +1,56 @@
+"""From what a user asks for, `NAME` or `NAME=OPTIONS`, to preprocessors, profilers and result writers."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from profiles.errors import InputError
+from profiles.preprocessors import Preprocessor, preprocessors
+from profiles.profilers import Profiler, profilers
+from profiles.registry import Registry
+from profiles.results import ResultWriter, result_writers
+
+__all__ = ["named_preprocessors", "named_profilers", "named_writers"]
+
+T = TypeVar("T")
+
+
+def named_preprocessors(texts: Sequence[str]) -> tuple[Preprocessor, ...]:
+    """In the order given, which is that in which they are applied.
+
+    Raises:
+        InputError: a name that is not known or given twice, or an option that the preprocessor refuses.
+    """
+    return tuple(_made("preprocessor", texts, preprocessors))
+
+
+def named_profilers(texts: Sequence[str], folder: Path | None) -> tuple[Profiler, ...]:
+    """In the order given; those that write files get the folder.
+
+    Raises:
+        InputError: as `named_preprocessors`; also a profiler that writes files where there is no folder.
+    """
+    made = tuple(_made("profiler", texts, profilers))
+    for profiler in made:
+        if hasattr(profiler, "folder"):
+            profiler.folder = folder
+    return made
+
+
+def named_writers(names: Sequence[str]) -> tuple[ResultWriter, ...]:
+    """Each once.
+
+    Raises:
+        InputError: a name that is not known.
+    """
+    return tuple(result_writers.get(name)() for name in dict.fromkeys(names))
+
+
+def _made(what: str, texts: Sequence[str], registry: Registry[Callable[[str], T]]) -> Iterator[T]:
+    seen: set[str] = set()
+    for text in texts:
+        name, _, option = text.partition("=")
+        if name in seen:
+            raise InputError(f"{what}: {name!r} is asked for twice")
+        seen.add(name)
+        yield registry.get(name)(option)

@@ -1,0 +1,42 @@
+from collections.abc import Iterator
+
+import pytest
+
+from profiles.executors.profile_worker import ProfileJob, ProfilingWorker
+from profiles.merging import merge_parts
+from profiles.profile_options import ProfileOptions
+from profiles.profilers import profilers
+from tests.profiles.dying_models import plain
+
+
+@pytest.fixture
+def worker() -> Iterator[ProfilingWorker]:
+    profiler = profilers.get("kineto")("")
+    job = ProfileJob(load=plain, options=ProfileOptions(threads=1, budget_s=0.1), profilers=(profiler,))
+    worker = ProfilingWorker(job, "local-cpu")
+    yield worker
+    worker.close()
+
+
+def test_shares_that_a_worker_measures_make_a_profile(worker: ProfilingWorker) -> None:
+    key, paths = worker.prepare()
+    assert "local-cpu" in key
+    assert paths == ("", "0", "1", "2", "3", "4")
+    parts = [worker.measure(share).part for share in (paths[:3], paths[3:])]
+    assert [row.provenance for row in merge_parts(parts).modules] == ["measured"] * 6
+
+
+def test_files_of_profilers_are_delivered(worker: ProfilingWorker) -> None:
+    worker.prepare()
+    delivery = worker.measure(("0",))
+    (module,) = delivery.part.modules
+    assert set(module.row.artefacts.values()) == set(delivery.files)
+    assert delivery.files
+    assert all(delivery.files.values())
+
+
+def test_a_module_that_is_given_up_keeps_its_place_and_the_reason(worker: ProfilingWorker) -> None:
+    worker.prepare()
+    (module,) = worker.given_up("1", "it kills").modules
+    assert (module.row.path, module.row.provenance, module.row.reason) == ("1", "skipped", "it kills")
+    assert module.is_aggregated
