@@ -27,6 +27,7 @@ __all__ = ["ICICLE_METRICS", "icicle_chart", "icicle_frame"]
 MODULES = "modules"
 _ROW_HEIGHT = 36
 _UNKNOWN, _MATCH, _EDGE = "#ECEFF1", "#D55E00", "#263238"
+_FORMS = {"_ms": (".3~g", " ms"), "_share": (".2~%", ""), "_bytes": (".3~s", "B")}
 _EXCESS_FILL, _EXCESS_EDGE = "#FDEEE6", "#D55E00"
 _SEARCHED = "datum.label + ' ' + datum.path + ' ' + datum.class_name"
 _DASH = "datum.provenance === 'estimated' ? [4, 3] : []"
@@ -79,7 +80,9 @@ def icicle_chart(
 
 
 def _figure_metric(figure: Figure) -> ColourMetric:
-    return ColourMetric(name=figure.name, title=figure.title)
+    """Names carry their units."""
+    number, unit = next((form for ending, form in _FORMS.items() if figure.name.endswith(ending)), (".3~s", ""))
+    return ColourMetric(name=figure.name, title=figure.title, number=number, unit=unit)
 
 
 def _is_known(frame: pl.DataFrame, column: str) -> bool:

@@ -6,7 +6,6 @@ import polars as pl
 import pytest
 
 from planner.report import ReportInputs, build_report, rebuild_report
-from planner.report.page import script_json, themed
 from profiles.errors import StorageError
 from tests.planner.report.sample import FINGERPRINT
 from tests.profiles.test_parts import file_size_limit
@@ -64,21 +63,6 @@ def test_names_from_users_open_no_script(report: Path, hostile_report: Path) -> 
         parser.feed(page.read_text(encoding="utf-8"))
         counts.append(parser.opened)
     assert counts[0] == counts[1]
-
-
-def test_a_name_in_json_cannot_end_its_script() -> None:
-    text = script_json({"name": "</script><!-- &\u2028"})
-    assert not set("<>&\u2028") & set(text)
-    assert json.loads(text) == {"name": "</script><!-- &\u2028"}
-
-
-def test_a_chart_fills_its_column_and_leaves_its_title_to_the_page() -> None:
-    spec = themed({"mark": "bar", "title": "T", "width": 500})
-    assert (spec["width"], "title" in spec) == ("container", False)
-
-
-def test_views_side_by_side_keep_their_widths() -> None:
-    assert "width" not in themed({"hconcat": []})
 
 
 def test_a_full_disk_leaves_the_old_page(tmp_path: Path) -> None:
