@@ -30,12 +30,11 @@ HEALTH_CHECKS = {
 @pytest.fixture(scope="module", autouse=True)
 def cluster() -> Iterator[Any]:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "_system_config": HEALTH_CHECKS})
+    cluster: Any = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "_system_config": HEALTH_CHECKS})
     cluster.add_node(num_cpus=1)
     ray.init(address=cluster.address, log_to_driver=False, logging_level=logging.ERROR, include_dashboard=False)
     yield cluster
-    connection: Any = ray
-    connection.shutdown()
+    ray.shutdown()
     cluster.shutdown()
 
 
