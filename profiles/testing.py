@@ -2,21 +2,28 @@
 
 import pickle
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 
 from profiles.component import Component, make_component
 from profiles.errors import InputError
+from profiles.model_profile import ModelProfile
+from profiles.profile_options import ProfileOptions
+from profiles.profilers.protocol import Profiler
 from profiles.providers.models import ModelProvider
 from profiles.providers.protocol import BuiltComponent, ComponentProvider
 from profiles.providers.target import Target
+from profiles.records import ComponentProfile
 from profiles.store import ProfileStore
 from profiles.sweep import SweepOptions, sweep
 from profiles.traffic import state_bytes, tensors_of
+from profiles.walk import profile_model
 
-__all__ = ["ComponentProviderContract", "ModelProviderContract"]
+__all__ = ["ComponentProviderContract", "ModelProviderContract", "ProfilerContract"]
 
 
 class ComponentProviderContract:
@@ -144,6 +151,82 @@ class ModelProviderContract:
             modules = dict(target.model.named_modules(remove_duplicate=False))
             for path, size in target.true_parameter_bytes.items():
                 assert size != state_bytes(modules[path]), (name, path)
+
+
+class ProfilerContract:
+    """What every `Profiler` must hold to.
+
+    class TestMyProfiler(ProfilerContract):
+        def profiler(self, folder): return MyProfiler(folder=folder)
+    """
+
+    def profiler(self, folder: Path) -> Profiler:
+        """A new profiler, which writes files, if any, to that folder."""
+        raise NotImplementedError
+
+    def model(self) -> nn.Module:
+        """What it is tried on: batch statistics, random numbers, work in place, a module that is called twice."""
+        twice = nn.Linear(4, 4)
+        inner = nn.Sequential(twice, nn.BatchNorm1d(4), nn.Dropout(), nn.ReLU(inplace=True), twice)
+        return nn.Sequential(inner, nn.Linear(4, 2))
+
+    def profile(self, folder: Path, options: ProfileOptions | None = None) -> ModelProfile:
+        """The profile of that model with nothing but this profiler beside the latencies."""
+        options = options or ProfileOptions(seconds_per_visit=1e-4)
+        return profile_model(self.model(), (torch.ones(8, 4),), options=options, profilers=[self.profiler(folder)])
+
+    def test_it_says_what_it_gives(self, tmp_path: Path) -> None:
+        """A name, at least one visit, and figures with distinct names that no row has already."""
+        profiler = self.profiler(tmp_path)
+        names = [figure.name for figure in profiler.figures]
+        assert profiler.name
+        assert profiler.visits >= 1
+        assert len(set(names)) == len(names)
+        assert not set(names) & {field.name for field in fields(ComponentProfile)}
+
+    def test_it_measures_every_module_and_raises_nowhere(self, tmp_path: Path) -> None:
+        """Its failures would be notes on the rows."""
+        profiler, profile = self.profiler(tmp_path), self.profile(tmp_path)
+        assert [
+            row.reason for row in profile.modules if f"{profiler.name}:" in row.reason and "Error" in row.reason
+        ] == []
+        assert {row.provenance for row in profile.modules} <= {"measured", "aggregated"}
+
+    def test_all_figures_are_numbers_and_were_announced(self, tmp_path: Path) -> None:
+        """Or None, where there is nothing to tell."""
+        announced = {figure.name for figure in self.profiler(tmp_path).figures}
+        for row in self.profile(tmp_path).modules:
+            assert set(row.figures) <= announced | {"interval_share"}, row.path
+            assert all(value is None or isinstance(value, int | float) for value in row.figures.values()), row.path
+
+    def test_artefacts_are_files_in_the_folder(self, tmp_path: Path) -> None:
+        """One module's are not another's."""
+        files = [file for row in self.profile(tmp_path).modules for file in row.artefacts.values()]
+        assert all((tmp_path / file).is_file() for file in files)
+        assert len(set(files)) == len(files)
+
+    def test_the_model_is_left_as_it_was(self, tmp_path: Path) -> None:
+        """Parameters, statistics, gradients, hooks, attributes and random numbers."""
+        model, inputs = self.model().train(), torch.ones(8, 4)
+        state = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+        attributes = [set(module.__dict__) for module in model.modules()]
+        random_state = torch.get_rng_state()
+        options = ProfileOptions(seconds_per_visit=1e-4, backward=True)
+        profile_model(model, (inputs,), options=options, profilers=[self.profiler(tmp_path)])
+        assert all(torch.equal(tensor, state[name]) for name, tensor in model.state_dict().items())
+        assert [set(module.__dict__) for module in model.modules()] == attributes
+        assert not any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())  # noqa: SLF001
+        assert all(parameter.grad is None for parameter in model.parameters())
+        assert torch.equal(torch.get_rng_state(), random_state)
+        assert torch.equal(inputs, torch.ones(8, 4))
+
+    def test_it_does_without_the_model(self, tmp_path: Path) -> None:
+        """Where only some modules are measured, it measures these or leaves them out."""
+        name = self.profiler(tmp_path).name
+        options = ProfileOptions(seconds_per_visit=1e-4, include=("1",))
+        (row,) = [row for row in self.profile(tmp_path, options).modules if row.path == "1"]
+        assert row.warm is not None
+        assert f"{name}: " not in row.reason
 
 
 def _tensors(built: BuiltComponent) -> list[torch.Tensor]:
