@@ -7,6 +7,7 @@ import pytest
 
 from profiles.__main__ import main
 from profiles.records import ComponentProfile
+from profiles.results import load_profile
 from profiles.store import ProfileStore
 from tests.profiles.rows import row
 
@@ -28,7 +29,8 @@ from profiles.__main__ import main
 
 folder = sys.argv[2]
 assert main(["hardware"]) == 0
-assert main(["profile", "a_bare_target:make", "--out", folder + "/part-bare.jsonl"]) == 0
+assert main(["profile", "a_bare_target:make", "--rows", folder + "/part-bare.jsonl", "--out", folder + "/out"]) == 0
+assert main(["profile", "--list"]) == 0
 assert main(["compact", folder]) == 1
 
 from profiles import ProfileStore, sweep, SweepOptions, make_component, Work, BuiltComponent
@@ -67,23 +69,31 @@ def test_hardware_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_profile_is_shown_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "part-model.jsonl"
-    assert main(["profile", TARGET, "--out", str(out)]) == 0
+    assert main(["profile", TARGET, "--rows", str(out), "--out", str(tmp_path / "out"), "--budget", "0"]) == 0
     shown = capsys.readouterr()
-    assert [line.split()[-1] for line in shown.out.splitlines()[1:]] == ["Sequential", "Sequential", "Linear", "ReLU"]
+    assert [line.split()[1] for line in shown.out.splitlines()[2:5]] == ["(self)", "0", "1"]
     assert "wrote 4 rows" in shown.err
+    assert len(load_profile(tmp_path / "out").rows) == 4
     rows = [ComponentProfile.from_row(json.loads(line)) for line in out.read_text().splitlines()]
     assert [profile.path for profile in rows] == ["", "(self)", "0", "1"]
     assert len(ProfileStore(tmp_path).load()) == 4
 
 
 def test_a_profile_as_json_has_the_keys_that_scripts_rely_on(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["profile", TARGET, "--depth", "0", "--cold", "--json"]) == 0
+    assert main(["profile", TARGET, "--depth", "0", "--no-cold", "--json"]) == 0
     body = json.loads(capsys.readouterr().out)
     assert list(body) == [
         "modules", "called", "measured", "aggregated", "skipped", "latency_ms", "flops", "parameter_bytes",
         "profile_seconds",
     ]  # fmt: skip
     assert body["modules"] == 1
+
+
+def test_known_names_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["profile", "--list"]) == 0
+    listed = capsys.readouterr().out
+    assert "targets of profiles: nanogpt" in listed
+    assert "profilers: kernels, kineto, memory" in listed
 
 
 def test_compacting_names_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -95,7 +105,13 @@ def test_compacting_names_the_file(tmp_path: Path, capsys: pytest.CaptureFixture
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["profile", "nowhere"], "must look like package.module:function"),
+        (["profile", "nowhere"], "unknown name 'nowhere'"),
+        (["profile", "nowhere:"], "must look like package.module:function"),
+        (["profile"], "name a target, or ask for --list"),
+        (["profile", TARGET, "--format", "json"], "--format needs a folder"),
+        (["profile", TARGET, "--out", "/tmp", "--format", "xml"], "result writer: unknown name 'xml'"),
+        (["profile", TARGET, "--with", "magic"], "preprocessor: unknown name 'magic'"),
+        (["profile", TARGET, "--profiler", "memory", "--profiler", "memory"], "'memory' is asked for twice"),
         (["profile", TARGET, "--device", "tpuv3-chip"], "not on this machine"),
         (["profile", TARGET, "--depth", "-1"], "max_depth must be >= 0"),
         (["compact", "/no/such/folder"], "no such folder"),
@@ -110,7 +126,7 @@ def test_bad_input_exits_with_2(arguments: list[str], complaint: str, capsys: py
 
 
 def test_an_unwritable_file_exits_with_1(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["profile", TARGET, "--out", "/dev/null/rows.jsonl"]) == 1
+    assert main(["profile", TARGET, "--budget", "0", "--rows", "/dev/null/rows.jsonl"]) == 1
     assert "cannot make the folder" in capsys.readouterr().err
 
 
