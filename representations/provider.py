@@ -65,9 +65,11 @@ def _elementwise(component: Component, rng: np.random.Generator) -> Built:
     function, width = str(component["function"]), int(component["width"])
     if function == "sum_pool":
         return _sum_pool(component, rng)
+    from representations.dhe.mish import Mish
+
     modules: dict[str, Callable[[], nn.Module]] = {
         "relu": nn.ReLU,
-        "mish": nn.Mish,
+        "mish": Mish,
         "sigmoid": nn.Sigmoid,
         "batch_norm": lambda: nn.BatchNorm1d(width),
     }

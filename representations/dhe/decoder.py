@@ -4,6 +4,7 @@ from collections import OrderedDict
 
 from torch import nn
 
+from representations.dhe.mish import Mish
 from representations.specs import Activation, DheSpec
 
 __all__ = ["build_activation", "build_decoder"]
@@ -23,5 +24,5 @@ def build_decoder(spec: DheSpec) -> nn.Sequential:
 
 def build_activation(name: Activation) -> nn.Module:
     """The module of that activation."""
-    activations: dict[Activation, type[nn.Module]] = {"mish": nn.Mish, "relu": nn.ReLU}
+    activations: dict[Activation, type[nn.Module]] = {"mish": Mish, "relu": nn.ReLU}
     return activations[name]()

@@ -1,15 +1,18 @@
 """The first half of a DHE: an id's K hashes, scaled to floats. Nothing in it is learned."""
 
 import math
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from profiles.errors import InputError
 from representations.dhe.hashing import HASH_MODULUS, P31, draw_coefficients, hash_ids
 from representations.specs import Transform
 
-__all__ = ["DheEncoder"]
+__all__ = ["DheEncoder", "runs_compiled"]
 
 
 class DheEncoder(nn.Module):
@@ -17,7 +20,9 @@ class DheEncoder(nn.Module):
 
     `uniform` scales a hash h to 2 h / (m - 1) - 1; `gaussian` sets u = (h + 1) / m and turns the pairs of columns
     (0, 1), (2, 3), ... into independent normal variables (Box and Muller). Plain CPU tensors take the compiled kernel,
-    all others (a GPU, a traced or compiled model) the same arithmetic in torch operations.
+    which raises InputError for an id beyond its range. Tensors on a GPU take one Triton kernel where Triton is, and all
+    others (traced or compiled models) tensor operations: there an id beyond its range gives a row of NaN, as raising
+    would need to wait for the device.
     """
 
     a_K: Tensor
@@ -34,28 +39,86 @@ class DheEncoder(nn.Module):
 
     def forward(self, ids_N: Tensor) -> Tensor:
         """Shape [N, k]."""
-        encoded_NK = self._compiled(ids_N) if self._can_run_compiled(ids_N) else self._in_torch(ids_N)
-        return encoded_NK if self.transform == "uniform" else _box_muller(encoded_NK)
+        if runs_compiled(ids_N):
+            return self.encode_into(ids_N, torch.empty(len(ids_N), self.k))
+        scaled_NK = self._in_triton(ids_N) if _runs_triton(ids_N) else self._in_torch(ids_N)
+        return scaled_NK if self.transform == "uniform" else _box_muller(scaled_NK)
+
+    def encode_into(self, ids_N: Tensor, out_NK: Tensor) -> Tensor:
+        """`forward` into given memory, for plain CPU tensors; `out_NK` is float32 and contiguous.
+
+        Raises:
+            InputError: an id is not in [0, cardinality).
+        """
+        self._compiled_kernel(self._checked(ids_N))(0, out_NK)
+        return out_NK
+
+    def blocks(self, ids_N: Tensor, rows: int) -> Iterator[Tensor]:
+        """The encodings of plain CPU tensors, `rows` ids at a time [rows, k]: views of memory that each one overwrites.
+
+        Raises:
+            InputError: an id is not in [0, cardinality).
+        """
+        encode = self._compiled_kernel(self._checked(ids_N))
+        buffer_RK = torch.empty(min(rows, len(ids_N)), self.k)
+        for begin in range(0, max(len(ids_N), 1), rows):
+            out_RK = buffer_RK[: len(ids_N) - begin]
+            encode(begin, out_RK)
+            yield out_RK
 
     def extra_repr(self) -> str:
         """What a printed model shows."""
         return f"k={self.k}, cardinality={self.cardinality}, transform={self.transform!r}"
 
-    def _can_run_compiled(self, ids_N: Tensor) -> bool:
-        return type(ids_N) is Tensor and ids_N.device.type == "cpu" and not torch.compiler.is_compiling()
+    def _checked(self, ids_N: Tensor) -> NDArray[np.int64]:
+        from representations.dhe.kernels import first_outside
 
-    def _compiled(self, ids_N: Tensor) -> Tensor:
+        ids: NDArray[np.int64] = ids_N.contiguous().numpy()
+        outside = first_outside(ids, self.cardinality)
+        if outside >= 0:
+            raise InputError(f"dhe: ids must be in [0, {self.cardinality}), but row {outside} is {ids[outside]}")
+        return ids
+
+    def _compiled_kernel(self, ids: NDArray[np.int64]) -> Callable[[int, Tensor], None]:
+        """Encodes as many ids as the output has rows, from a place on."""
         from representations.dhe import kernels
 
-        encode = kernels.encode_31 if self.prime == P31 else kernels.encode_61
-        encoded_NK = np.empty((len(ids_N), self.k), dtype=np.float32)
-        arrays = (ids_N.numpy(), self.a_K.numpy(), self.b_K.numpy())
-        encode(*arrays, np.float32(self._scale), np.float32(self._shift), encoded_NK)
-        return torch.from_numpy(encoded_NK)
+        kernel = kernels.encode_31 if self.prime == P31 else kernels.encode_61
+        a, b, scale, shift = self.a_K.numpy(), self.b_K.numpy(), np.float32(self._scale), np.float32(self._shift)
+
+        def encode(begin: int, out_NK: Tensor) -> None:
+            kernel(ids[begin : begin + len(out_NK)], a, b, scale, shift, out_NK.numpy())
+            if self.transform == "gaussian":
+                out_NK.copy_(_box_muller(out_NK))
+
+        return encode
+
+    def _in_triton(self, ids_N: Tensor) -> Tensor:
+        from representations.dhe.triton_kernel import encode
+
+        out_NK = torch.empty(len(ids_N), self.k, device=ids_N.device)
+        encode(ids_N.contiguous(), self.a_K, self.b_K, self.cardinality, self.prime, (self._scale, self._shift), out_NK)
+        return out_NK
 
     def _in_torch(self, ids_N: Tensor) -> Tensor:
         hashed_NK = hash_ids(ids_N, self.a_K, self.b_K, self.prime)
-        return hashed_NK.float().mul_(self._scale).add_(self._shift)
+        outside_N1 = ((ids_N < 0) | (ids_N >= self.cardinality))[:, None]
+        scale_N1 = torch.where(outside_N1, math.nan, self._scale)
+        return hashed_NK.float().mul_(scale_N1).add_(self._shift)
+
+
+def runs_compiled(ids_N: Tensor) -> bool:
+    """Whether the compiled kernels can take the tensor: a plain one of 64-bit integers on the CPU, and no tracing."""
+    is_plain = type(ids_N) is Tensor and ids_N.device.type == "cpu" and ids_N.dtype == torch.int64
+    return is_plain and not torch.compiler.is_compiling()
+
+
+def _runs_triton(ids_N: Tensor) -> bool:
+    if ids_N.device.type != "cuda" or torch.compiler.is_compiling():
+        return False
+    from importlib.util import find_spec
+
+    return find_spec("triton") is not None
 
 
 def _box_muller(uniform_NK: Tensor) -> Tensor:

@@ -3,19 +3,33 @@ from typing import Literal
 import pytest
 import torch
 
+from profiles.errors import InputError
 from representations.dhe.encoder import DheEncoder
 from representations.dhe.hashing import HASH_MODULUS, hash_ids
 
 IDS = torch.arange(0, 5000, 7)
 
 
+class Other(torch.Tensor):
+    """Not a plain tensor."""
+
+
 @pytest.mark.parametrize("cardinality", [5000, 2**35])
 @pytest.mark.parametrize("transform", ["uniform", "gaussian"])
 def test_compiled_and_torch_paths_agree(cardinality: int, transform: Literal["uniform", "gaussian"]) -> None:
-    encoder = DheEncoder(32, cardinality, transform=transform, seed=1)
-    assert torch.equal(encoder._compiled(IDS), encoder._in_torch(IDS))
-    assert encoder(IDS).shape == (len(IDS), 32)
-    assert encoder(IDS).dtype == torch.float32
+    encoder = DheEncoder(40, cardinality, transform=transform, seed=1)
+    compiled = encoder(IDS)
+    assert compiled.shape == (len(IDS), 40)
+    assert compiled.dtype == torch.float32
+    assert torch.equal(compiled, encoder(IDS.as_subclass(Other)))
+
+
+@pytest.mark.parametrize("transform", ["uniform", "gaussian"])
+def test_blocks_make_up_the_whole(transform: Literal["uniform", "gaussian"]) -> None:
+    encoder = DheEncoder(18, 5000, transform=transform)
+    blocks = [block.clone() for block in encoder.blocks(IDS[:100], 32)]
+    assert [len(block) for block in blocks] == [32, 32, 32, 4]
+    assert torch.equal(torch.cat(blocks), encoder(IDS[:100]))
 
 
 def test_uniform_scales_hashes_to_plus_minus_one() -> None:
@@ -31,6 +45,19 @@ def test_gaussian_pairs_are_standard_normal() -> None:
     assert encoded.mean().item() == pytest.approx(0, abs=0.02)
     assert encoded.var().item() == pytest.approx(1, abs=0.02)
     assert torch.corrcoef(encoded.T)[0, 1].item() == pytest.approx(0, abs=0.06)
+
+
+def test_an_id_beyond_the_declared_range_is_an_error() -> None:
+    encoder = DheEncoder(8, 100)
+    with pytest.raises(InputError, match=r"ids must be in \[0, 100\), but row 1 is 100"):
+        encoder(torch.tensor([5, 100]))
+    with pytest.raises(InputError, match="row 0 is -1"):
+        next(encoder.blocks(torch.tensor([-1]), 4))
+
+
+def test_an_id_beyond_the_range_is_nan_where_raising_would_wait() -> None:
+    encoded = DheEncoder(8, 100)._in_torch(torch.tensor([5, 100, -1]))
+    assert encoded.isnan().all(dim=1).tolist() == [False, True, True]
 
 
 def test_tensors_elsewhere_take_the_torch_path() -> None:
