@@ -104,4 +104,5 @@ def _matrices(core: Tensor, digit_N: Tensor) -> Tensor:
 def _extended(left: Tensor, core: Tensor, digit_N: Tensor) -> Tensor:
     """[N, q R, Q]: the chains so far, each times its matrix of the next core."""
     rank = core.shape[1]
-    return torch.bmm(left.reshape(len(left), -1, rank), _matrices(core, digit_N))
+    chains_NqR = left.reshape(len(left), left.shape[1] * left.shape[2] // rank, rank)
+    return torch.bmm(chains_NqR, _matrices(core, digit_N))

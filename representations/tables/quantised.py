@@ -17,6 +17,8 @@ __all__ = ["QuantisedTables"]
 
 _LEVELS = 255
 _SCALE_BYTES = 4
+# The least 16-bit float above 0; a row of equal numbers has a scale of 0.
+_LEAST_SCALE = 2.0**-24
 
 
 class QuantisedTables(TableGroup):
@@ -58,7 +60,7 @@ class QuantisedTables(TableGroup):
             return
         offset_R1, greatest_R1 = rows_RD.amin(1, keepdim=True).half(), rows_RD.amax(1, keepdim=True)
         scale_R1 = ((greatest_R1 - offset_R1) / _LEVELS).half()
-        steps_RD = (rows_RD - offset_R1) / scale_R1.float().clamp_min(torch.finfo(torch.float16).tiny)
+        steps_RD = (rows_RD - offset_R1) / scale_R1.float().clamp_min(_LEAST_SCALE)
         head_R4 = torch.cat((scale_R1, offset_R1), dim=1).view(torch.uint8)
         self._rows(table).copy_(torch.cat((head_R4, steps_RD.round_().clamp_(0, _LEVELS).to(torch.uint8)), dim=1))
 

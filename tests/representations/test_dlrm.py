@@ -1,3 +1,5 @@
+from itertools import combinations
+
 import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
@@ -22,10 +24,10 @@ def test_every_model_gives_one_logit_per_sample_and_trains(spec: ModelSpec) -> N
 
 
 def test_dot_keeps_each_pair_once_after_the_first_vector() -> None:
-    a, b, c = torch.randn(3, 5, 4).unbind()
-    wanted = torch.cat([a, torch.stack([(a * b).sum(1), (a * c).sum(1), (b * c).sum(1)], dim=1)], dim=1)
-    assert torch.allclose(DotInteraction()(a, b, c), wanted, atol=1e-6)
-    assert torch.allclose(DotInteraction(keep_first=False)(a, b, c), wanted[:, 4:], atol=1e-6)
+    vectors = torch.randn(4, 5, 6).unbind()
+    pairs = torch.stack([(a * b).sum(1) for a, b in combinations(vectors, 2)], dim=1)
+    assert torch.allclose(DotInteraction()(*vectors), torch.cat((vectors[0], pairs), dim=1), atol=1e-6)
+    assert torch.allclose(DotInteraction(keep_first=False)(*vectors), pairs, atol=1e-6)
 
 
 def test_one_hot_bags_equal_plain_ids() -> None:
