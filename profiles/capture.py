@@ -53,8 +53,15 @@ class CapturedCall:
         return module(*self.args, **self.kwargs)
 
     def fresh(self) -> "CapturedCall":
-        """The same call on inputs as they were captured, to be spoiled; this one must not have been run."""
+        """The same call on inputs as they were captured, to be spoiled; this one must not have been run.
+
+        Those that require a gradient and may be written are inner tensors of a graph then, as they were in the model.
+        """
         args, kwargs = clone_inputs((self.args, dict(self.kwargs)), self.owned)
+        if self.writes_inputs and self.state.is_grad:
+            for tensor in tensors_of((args, kwargs)):
+                if tensor.requires_grad:
+                    _put_into_a_graph(tensor)
         return replace(self, args=args, kwargs=kwargs)
 
 
@@ -217,6 +224,12 @@ def _all_is_seen() -> Iterator[None]:
             yield
     finally:
         torch.backends.mha.set_fastpath_enabled(is_fast)
+
+
+def _put_into_a_graph(leaf: torch.Tensor) -> None:
+    leaf.requires_grad = False
+    with torch.enable_grad():
+        leaf.add_(torch.zeros((), dtype=leaf.dtype, device=leaf.device, requires_grad=True))
 
 
 def _owners(nodes: Sequence[ModuleNode]) -> dict[StorageKey, list[int]]:

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
-import torch
 from torch import nn
 
 from profiles.input_copies import clone_inputs
 from profiles.providers.target import InputBatch
 from profiles.records import Latency
+from profiles.stopwatch import Stopwatch
 from profiles.timing import Sample, gc_paused, summarize
 from profiles.tracing import Trace, call_log
 from profiles.tree import ModuleNode
@@ -23,7 +23,7 @@ __all__ = ["InSituTimes"]
 
 MOST_WALL_OVER_CPU = 1.05
 # Passes of a small model are repeated until a visit has taken so long, at most so often.
-LEAST_VISIT_MS = 10.0
+LEAST_VISIT_MS = 30.0
 MOST_PASSES = 10
 
 
@@ -59,7 +59,7 @@ class InSituTimes:
         self._nodes, self._model, self._contexts = nodes, model, contexts
         weight = sum(batch.weight for batch in batches)
         self._batches = [(batch, batch.weight / weight) for batch in batches]
-        self._is_cuda = torch_name.startswith("cuda")
+        self._watch = Stopwatch(torch_name)
         self._watched: list[_Pass] = []
         self._plain: list[_Pass] = []
         self.visits = 0
@@ -75,7 +75,7 @@ class InSituTimes:
         wanted = passes
         while len(clean) < wanted and len(clean) + len(contended) < 2 * wanted:
             pair = self._pair(watched_first=len(clean) % 2 == 0)
-            is_clean = self._is_cuda or max(one.wall_over_cpu for one in pair) <= MOST_WALL_OVER_CPU
+            is_clean = self._watch.is_cuda or max(one.wall_over_cpu for one in pair) <= MOST_WALL_OVER_CPU
             (clean if is_clean else contended).append(pair)
             wanted = max(passes, min(MOST_PASSES, math.ceil(LEAST_VISIT_MS / pair[0].wall_ms)))
         for plain, watched in (*clean, *contended)[:wanted]:
@@ -90,18 +90,22 @@ class InSituTimes:
         """Latency of what a node does outside the watched modules that it calls."""
         return self._latency([(one, one.own_ms.get(index)) for one in self._watched])
 
-    def share(self, index: int) -> float:
-        """The node's part of the model's time in the first pass; 0 where it was not called, 1 where that is unknown."""
+    def share(self, index: int) -> float | None:
+        """The node's part of the model's time in the first pass; None where that is not known."""
         first = self._watched[0].inclusive_ms
-        return first.get(index, 0.0) / first[0] if first.get(0) else 1.0
+        return first[index] / first[0] if index in first and first.get(0) else None
 
     @property
     def overhead(self) -> float:
-        """How much longer a pass takes in which calls are timed, as a share of a plain one: the median over pairs."""
+        """How much longer a pass takes in which calls are timed, as a share of a plain one.
+
+        The fastest of each are compared, by CPU time where there is no GPU: whatever disturbs makes passes longer.
+        """
         watched, plain = (
-            [one.wall_ms if self._is_cuda else one.cpu_ms for one in passes] for passes in (self._watched, self._plain)
+            [one.wall_ms if self._watch.is_cuda else one.cpu_ms for one in passes]
+            for passes in (self._watched, self._plain)
         )
-        return median(over / max(under, 1e-6) for over, under in zip(watched, plain, strict=True)) - 1
+        return min(watched) / max(min(plain), 1e-6) - 1
 
     @property
     def plain_ms(self) -> float:
@@ -121,7 +125,7 @@ class InSituTimes:
         ]
         if not samples:
             return None
-        latency = summarize([samples], sees_contention=not self._is_cuda)
+        latency = summarize([samples], sees_contention=not self._watch.is_cuda)
         # CPU time is read once per pass; the ratio is that of the passes.
         return replace(latency, visits=self.visits, cpu_ms=latency.cpu_ms if is_whole else None)
 
@@ -136,8 +140,7 @@ class InSituTimes:
 
     def _run_batch(self, batch: InputBatch, weight: float, *, is_watched: bool) -> _Pass:
         args, kwargs = clone_inputs(batch.args), clone_inputs(dict(batch.kwargs))
-        meter: Callable[[], Any] = _cuda_event if self._is_cuda else time.perf_counter_ns
-        watching = call_log(self._nodes, meter) if is_watched else nullcontext(Trace[Any]())
+        watching = call_log(self._nodes, self._watch.mark) if is_watched else nullcontext(Trace[Any]())
         with ExitStack() as stack:
             trace = stack.enter_context(watching)
             for make in (*self._contexts, gc_paused):
@@ -146,20 +149,18 @@ class InSituTimes:
             # Whatever the model raises, the capturing pass has met and recorded it.
             with suppress(Exception):
                 self._model(*args, **kwargs)
-            if self._is_cuda:
-                torch.cuda.synchronize()
+            self._watch.wait()
             ends = time.perf_counter_ns(), time.thread_time_ns(), time.process_time_ns()
         wall_ms, cpu_ms, process_ms = (
-            weight * _ns_to_ms(start, end) for start, end in zip((wall, cpu, process), ends, strict=True)
+            weight * (end - start) / NS_PER_MS for start, end in zip((wall, cpu, process), ends, strict=True)
         )
         return _Pass(wall_ms, cpu_ms, process_ms, *self._by_node(trace, weight))
 
     def _by_node(self, trace: Trace[Any], weight: float) -> tuple[dict[int, float], dict[int, float]]:
-        elapsed_ms = _cuda_ms if self._is_cuda else _ns_to_ms
         inclusive: dict[int, float] = {}
         own: dict[int, float] = {}
         for span in trace.spans:
-            duration_ms = weight * elapsed_ms(span.start, span.end)
+            duration_ms = weight * self._watch.between_ms(span.start, span.end)
             if span.is_outermost:
                 inclusive[span.node] = inclusive.get(span.node, 0.0) + duration_ms
             own[span.node] = own.get(span.node, 0.0) + duration_ms
@@ -175,18 +176,3 @@ def _together(passes: Sequence[_Pass]) -> _Pass:
     )
     wall, cpu, process = (sum(getattr(one, name) for one in passes) for name in ("wall_ms", "cpu_ms", "process_ms"))
     return _Pass(wall, cpu, process, inclusive, own)
-
-
-def _ns_to_ms(start_ns: int, end_ns: int) -> float:
-    return (end_ns - start_ns) / NS_PER_MS
-
-
-def _cuda_event() -> Any:
-    cuda: Any = torch.cuda
-    event = cuda.Event(enable_timing=True)
-    event.record()
-    return event
-
-
-def _cuda_ms(start: Any, end: Any) -> float:
-    return float(start.elapsed_time(end))

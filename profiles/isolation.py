@@ -2,12 +2,13 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from statistics import median
 
 from profiles.aggregation import add_latencies, scale_latency
 from profiles.capture import CapturedCall
+from profiles.errors import MeasurementError
 from profiles.interval import interval_share
 from profiles.model_profile import CallProfile
 from profiles.profilers.protocol import Finding
@@ -22,10 +23,14 @@ Context = Callable[[], AbstractContextManager[object]]
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """What is timed of a call; `refresh` is run, untimed, before each time but the first."""
+    """What is timed of a call; `refresh` is run, untimed, before each time but the first.
+
+    It was made in the context of the call, and is run there too, but for `is_in_context`.
+    """
 
     call: Call
     refresh: Call | None = None
+    is_in_context: bool = True
 
 
 Ready = Callable[[Subject, CapturedCall], Timed]
@@ -109,7 +114,7 @@ class IsolatedRun:
         try:
             cold_and_warm = [self._time(call, sweeper, takes_warm=warm) for call in self.subject.calls]
         except Exception as error:  # noqa: BLE001 (what a module alone may raise is up to the user's code)
-            self.failure = f"{type(error).__name__}: {error}"
+            self.failure = str(error) if isinstance(error, MeasurementError) else f"{type(error).__name__}: {error}"
             return
         if sweeper:
             self.cold.visits.append([samples for samples, _ in cold_and_warm])
@@ -147,6 +152,7 @@ class IsolatedRun:
         cold: tuple[Sample, ...] = ()
         with self._entered(call):
             timed = self.ready(self.subject, call)
+        with self._entered(call) if timed.is_in_context else nullcontext():
             if sweeper:
                 # What was captured has run before; what was prepared since has to get ready first.
                 is_fresh = not self.warm.visits and self.subject.module is not self.subject.original

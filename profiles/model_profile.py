@@ -53,7 +53,7 @@ class ModelProfile:
 
     def summary(self) -> dict[str, Any]:
         """Counts and totals, JSON-ready; `latency_ms` is the model alone, None where it could not be run."""
-        root, modules = self.rows[0], self.modules
+        root, modules = self.rows[0], [row for row in self.modules if row.phase == "forward"]
         latency = root.warm or root.in_situ
         provenances = [row.provenance for row in modules]
         return {

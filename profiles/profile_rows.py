@@ -210,7 +210,7 @@ def _figures(found: Measured) -> Mapping[str, float | None]:
 def _remarks(found: Measured) -> tuple[str, ...]:
     """What a reader of the row's figures has to know."""
     node, seen = found.node, found.seen
-    is_passed_by = bool(seen.calls) and not found.in_situ and not seen.failure
+    is_passed_by = bool(seen.calls) and not found.in_situ and not seen.failure and found.phase == "forward"
     where = f"compiled into {node.enclosure}" if node.enclosure is not None else "passed by on a fused path"
     has_no_flops = bool(seen.calls) and node.is_leaf and not seen.flops and not seen.uncounted
     return (

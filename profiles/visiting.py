@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from profiles.isolation import IsolatedRun
 from profiles.profile_options import ProfileOptions, ProfileProgress
 from profiles.profiler_runs import ProfilerRuns
+from profiles.tree import ModuleNode
 
 __all__ = ["Progress", "Visited", "visit_in_turn"]
 
@@ -17,10 +18,12 @@ MOST_VISITS = 8
 
 @dataclass(frozen=True, slots=True)
 class Visited:
-    """What measures one module in one phase."""
+    """One module in one phase, and what measures it; `left_out` tells why nothing does."""
 
+    node: ModuleNode
     run: IsolatedRun
     profilers: ProfilerRuns
+    left_out: str = ""
 
 
 def visit_in_turn(
@@ -32,7 +35,7 @@ def visit_in_turn(
 ) -> None:
     """`options.visits` latency visits of all and `rounds` of the profilers, then more where the interval is too wide.
 
-    These further ones take at most half as long as the first, or end with `options.budget_s`; warm ones come first,
+    These further ones take at most a third as long as the first, or end with `options.budget_s`; warm ones come first,
     and of these the cheapest.
     """
     tally = _Tally(progress, rounds * len(work))
@@ -45,7 +48,7 @@ def visit_in_turn(
                 item.profilers.visit(place)
             tally.tell(item.run.subject.path)
     timed_s = sum(item.run.spent_s for item in work)
-    left_s = timed_s / 2 if options.budget_s is None else options.budget_s - tally.elapsed_s
+    left_s = timed_s / 3 if options.budget_s is None else options.budget_s - tally.elapsed_s
     for is_cold in (False, True):
         left_s = _settle([item.run for item in work], options, left_s, tally, is_cold=is_cold)
 

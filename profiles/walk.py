@@ -13,17 +13,20 @@ measured again. Each share times the model's own passes for itself, and its visi
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import nn
 
+from profiles.backward import backward_calls, backward_flops, backward_of
 from profiles.capture import Observation, observe
 from profiles.cold_cache import CacheSweeper
 from profiles.errors import InputError
 from profiles.fingerprint import current_fingerprint
 from profiles.in_situ import InSituTimes
-from profiles.isolation import IsolatedRun
+from profiles.in_situ_backward import InSituBackward
+from profiles.isolation import IsolatedRun, Ready, forward_of
 from profiles.measure import thread_count
 from profiles.merging import merge_parts
 from profiles.model_profile import ModelProfile
@@ -119,7 +122,8 @@ class Walk:
         self._sweeper = CacheSweeper(self._torch_name) if options.cold else None
         self._capture_seconds = self._spent.wall_s
         contexts = [*self._contexts, torch.enable_grad if options.backward else torch.no_grad]
-        self._in_situ = InSituTimes(self.nodes, target.model, target.batches, self._torch_name, contexts)
+        where = (self.nodes, target.model, target.batches, self._torch_name, contexts)
+        self._in_situ, self._in_situ_backward = InSituTimes(*where), InSituBackward(*where)
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -136,20 +140,19 @@ class Walk:
             raise InputError(f"profile: paths must be those of modules, but got {unknown[0]!r}")
         chosen = [node for node in breadth_first(self.nodes) if paths is None or node.path in paths]
         self._pass_in_model(0)
-        left_out = {node.index: self._why_left_out(node) for node in chosen}
-        work = {node.index: self._start(node, left_out[node.index]) for node in chosen}
+        work = [item for node in chosen for item in self._start(node)]
         rounds = max((self._options.visits, *(profiler.visits for profiler in self._profilers)))
-        visit_in_turn(list(work.values()), self._options, rounds, self._pass_in_model, progress)
+        visit_in_turn(work, self._options, rounds, self._pass_in_model, progress)
         return ProfilePart(
             name=self.target.name,
-            modules=tuple(self._part(self.nodes[index], item, left_out[index]) for index, item in work.items()),
+            modules=tuple(map(self._part, work)),
             profile_seconds=self._spent.wall_s,
             figures=(
                 *(figure for preprocessor in self._preprocessors for figure in preprocessor.figures),
                 *(figure for profiler in self._profilers for figure in profiler.figures),
             ),
             costs=self._costs(),
-            notes=self.target.notes,
+            notes=(*self.target.notes, *filter(None, (self._in_situ_backward.failure,))),
         )
 
     def _capture(self, held: Preserved) -> tuple[Observation, ...]:
@@ -168,12 +171,20 @@ class Walk:
         """The timed passes of a round, once."""
         if self._in_situ.visits <= place < self._options.visits:
             self._in_situ.visit(self._options.samples_per_visit)
+            if self._options.backward:
+                self._in_situ_backward.visit()
 
-    def _why_left_out(self, node: ModuleNode) -> str:
-        is_called = bool(self._observed[node.index].calls)
-        return why_left_out(node, self._options, self._in_situ.share(node.index) if is_called else None)
+    def _start(self, node: ModuleNode) -> Iterator[Visited]:
+        left_out = why_left_out(node, self._options, self._in_situ.share(node.index))
+        subject, failure = self._prepared(node, left_out)
+        yield self._measured_by(node, subject, forward_of, failure, left_out)
+        if self._options.backward:
+            subject = replace(subject, phase="backward", calls=backward_calls(subject))
+            failure = failure or ("" if subject.calls else "no gradients are recorded where the model calls it")
+            yield self._measured_by(node, subject, backward_of, failure, left_out)
 
-    def _start(self, node: ModuleNode, left_out: str) -> Visited:
+    def _prepared(self, node: ModuleNode, left_out: str) -> tuple[Subject, str]:
+        """The module as it is run alone, and why it is not."""
         seen = self._observed[node.index]
         subject = Subject(
             path=node.path,
@@ -189,33 +200,47 @@ class Walk:
                     subject = preprocessor.prepare_subject(subject)
         except Exception as error:  # noqa: BLE001 (a plug-in's failure is this module's alone)
             failure = f"{type(error).__name__}: {error}"
+        return subject, failure
+
+    def _measured_by(self, node: ModuleNode, subject: Subject, ready: Ready, failure: str, left_out: str) -> Visited:
         run = IsolatedRun(
             subject=subject,
             clock=clock_for(self._torch_name),
             timing=self._options.timing,
             sweeper=self._sweeper,
             contexts=self._contexts,
+            ready=ready,
             failure=failure,
         )
-        return Visited(run, ProfilerRuns(() if failure else self._profilers, subject, self._contexts))
+        profilers = ProfilerRuns(() if failure else self._profilers, subject, self._contexts)
+        return Visited(node, run, profilers, left_out)
 
-    def _part(self, node: ModuleNode, item: Visited, left_out: str) -> ModulePart:
-        prepared, found = item.run.subject, (item.run.finding(), *item.profilers.findings())
+    def _part(self, item: Visited) -> ModulePart:
+        node, prepared = item.node, item.run.subject
+        is_forward = prepared.phase == "forward"
+        found = (Finding(figures=prepared.figures, notes=prepared.notes), item.run.finding())
         return module_part(
             Measured(
                 node=node,
                 seen=self._observed[node.index],
                 fingerprint=self._fingerprint,
+                phase=prepared.phase,
                 preprocessors=tuple(preprocessor.name for preprocessor in self._preprocessors),
-                in_situ=self._in_situ.inclusive(node.index),
-                own=self._in_situ.own(node.index),
-                findings=(Finding(figures=prepared.figures, notes=prepared.notes), *found),
+                in_situ=(self._in_situ if is_forward else self._in_situ_backward).inclusive(node.index),
+                own=self._in_situ.own(node.index) if is_forward else None,
+                findings=(*found, *(() if is_forward else self._backward_flops(item)), *item.profilers.findings()),
                 calls=item.run.call_profiles([batch.label for batch in self.target.batches]),
                 failure=item.run.failure,
-                left_out=left_out,
+                left_out=item.left_out,
                 true_parameter_bytes=self.target.true_parameter_bytes.get(node.path),
             )
         )
+
+    def _backward_flops(self, item: Visited) -> tuple[Finding, ...]:
+        if item.run.failure:
+            return ()
+        with self._all_contexts():
+            return (Finding(figures={"flops": backward_flops(item.run.subject)}),)
 
     def _costs(self) -> Mapping[str, float]:
         """What looking took, in seconds and in CPU time of plain passes, and what timing calls adds to a pass."""
