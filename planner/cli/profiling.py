@@ -166,7 +166,7 @@ class _Request:
                     progress=progress,
                 )
         root = result.rows[0]
-        if root.provenance == "skipped":
+        if not any(row.in_situ or row.warm for row in result.rows):
             raise MeasurementError(f"target {self.target!r}: forward raised {root.reason}")
         if root.provenance == "aggregated":
             message(f"warning: target {self.target!r}: forward raised {root.reason}")

@@ -1,4 +1,5 @@
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -6,9 +7,16 @@ from pathlib import Path
 import pytest
 
 from planner.cli.app import run
+from profiles.results import load_profile
 
 MODELS = """
 import torch
+
+def small():
+    return torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU()), (torch.ones(2, 4),)
+
+def raising():
+    raise FileNotFoundError("weights.bin")
 
 class Raises(torch.nn.Module):
     def forward(self, x):
@@ -17,10 +25,10 @@ class Raises(torch.nn.Module):
 class Parent(torch.nn.Module):
     def __init__(self):
         super().__init__()
-        self.first, self.an_unusually_long_name_for_a_second_child = torch.nn.Linear(4, 2), Raises()
+        self.first, self.a_rather_long_name_for_a_second_child = torch.nn.Linear(4, 2), Raises()
 
     def forward(self, x):
-        return self.an_unusually_long_name_for_a_second_child(self.first(x))
+        return self.a_rather_long_name_for_a_second_child(self.first(x))
 
 def whole():
     return Raises(), (torch.ones(2, 4),)
@@ -40,7 +48,9 @@ def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def test_a_model_that_cannot_run_is_a_failure_with_its_reason(models: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["profile", f"{models}:whole"]) == 1
-    assert capsys.readouterr().err == f"error: target '{models}:whole': forward raised ValueError: inside\n"
+    assert (
+        capsys.readouterr().err.splitlines()[-1] == f"error: target '{models}:whole': forward raised ValueError: inside"
+    )
 
 
 def test_a_model_that_runs_in_part_keeps_names_whole_and_reasons_below(
@@ -49,7 +59,7 @@ def test_a_model_that_runs_in_part_keeps_names_whole_and_reasons_below(
     assert run(["profile", f"{models}:part"]) == 0
     said = capsys.readouterr()
     table, _, notes = said.out.partition("[1] ")
-    assert "an_unusually_long_name_for_a_second_child" in table
+    assert "a_rather_long_name_for_a_second_child" in table
     assert "inside" not in table
     assert "skipped: ValueError: inside" in notes
     assert "warning" in said.err
@@ -76,3 +86,80 @@ def test_an_unknown_name_is_refused_before_torch_is_loaded() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "2 False 2"
+
+
+def test_json_has_the_keys_that_scripts_rely_on(models: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["profile", f"{models}:small", "--budget", "0", "--json"]) == 0
+    body = json.loads(capsys.readouterr().out)
+    assert list(body)[:9] == [
+        "modules", "called", "measured", "aggregated", "skipped", "latency_ms", "flops", "parameter_bytes",
+        "profile_seconds",
+    ]  # fmt: skip
+    assert (body["modules"], body["measured"], body["flops"]) == (3, 3, 64)
+
+
+def test_a_profile_is_written_in_the_forms_asked_for(
+    models: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    command = ["profile", f"{models}:small", "--budget", "0", "--out", str(out), "--format", "json", "--format", "csv"]
+    assert run(command) == 0
+    assert {row.path for row in load_profile(out).rows} == {"", "(self)", "0", "1"}
+    assert {file.name for file in out.iterdir()} == {"profile.json", "profile.csv"}
+    assert f"wrote {out / 'profile.json'}" in capsys.readouterr().out
+
+
+def test_only_what_is_asked_for_is_run_alone(models: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    options = ["--include", "0", "--no-cold", "--backward", "--profiler", "sizes", "--budget", "0"]
+    assert run(["profile", f"{models}:small", *options, "--out", str(out), "--format", "json"]) == 0
+    rows = {(row.path, row.phase): row for row in load_profile(out).rows}
+    assert rows["0", "forward"].warm
+    assert rows["0", "backward"].warm
+    assert not rows["1", "forward"].warm
+    assert not rows["0", "forward"].cold
+
+
+def test_known_names_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["profile", "--list"]) == 0
+    assert "targets of representations: deepfm, dlrm-bench" in capsys.readouterr().out
+    assert run(["profile", "--list", "--json"]) == 0
+    body = json.loads(capsys.readouterr().out)
+    assert "nanogpt" in body["targets"]["profiles"]
+    assert {"csv", "json", "parquet"} <= set(body["result_writers"])
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ([], "name a target, or ask for --list"),
+        (["small", "--format", "json"], "--format needs a folder to write to"),
+        (["small", "--out", "/dev/null/x", "--format", "json"], "--out: .*cannot make the folder"),
+        (["small", "--out", "out", "--format", "xml"], "result writer: unknown name 'xml'.*known: .*json"),
+        (["small", "--with", "magic"], "preprocessor: unknown name 'magic'.*known: "),
+        (["small", "--profiler", "magic"], "profiler: unknown name 'magic'.*known: .*memory"),
+        (["small", "--profiler", "sizes", "--profiler", "sizes"], "profiler: 'sizes' is asked for twice"),
+        (["small", "--device", "tpu"], "device: unknown name 'tpu'"),
+        (["small", "--interval", "0"], "interval must be > 0"),
+        (["raising"], "the function raised FileNotFoundError: weights.bin"),
+        (["missing"], "module 'raising_models' has no 'missing'"),
+    ],
+)
+def test_bad_input_is_refused(
+    models: str, options: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = [f"{models}:{options[0]}"] if options else []
+    assert run(["profile", *target, *options[1:]]) == 2
+    assert re.search(f"^error: .*{complaint}", capsys.readouterr().err, re.DOTALL)
+
+
+@pytest.mark.slow
+def test_a_profile_on_a_cluster_of_this_machine(
+    models: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    command = ["profile", f"{models}:small", "--ray", "local", "--budget", "0", "--out", str(out), "--format", "json"]
+    assert run(command) == 0
+    assert [row.provenance for row in load_profile(out).modules] == ["measured"] * 3
+    assert [file.name for file in out.iterdir()] == ["profile.json"]
+    assert "done in" in capsys.readouterr().err
