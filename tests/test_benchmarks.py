@@ -17,15 +17,10 @@ from planner.cost_model.validation import validate
 from planner.study import DataSection, ModelSection, SpaceSection, Study, SweepSection, load_study
 from profiles.errors import MeasurementError
 from representations.components import work_of
-from representations.datasets import load_dataset
-from representations.presets import get_preset
-from representations.specs import DheSpec
 from tests.benchmarks import (
     BENCHMARKS,
-    accuracy_flights,
     cost_model,
     dhe_encoder,
-    flights,
     serving_loops,
     simulator_speed,
 )
@@ -166,26 +161,6 @@ def test_encodings_that_differ_are_refused() -> None:
         dhe_encoder.check_equal({"right": torch.zeros(2), "wrong": torch.ones(2)})
 
 
-def scored(*aucs: float) -> list[flights.Score]:
-    return [flights.Score(auc=auc, log_loss=0.4, accuracy=0.8, positives=200, negatives=800) for auc in aucs]
-
-
-def test_accuracy_rows_compare_seed_by_seed() -> None:
-    own, tables = scored(0.73, 0.75, 0.77), scored(0.72, 0.74, 0.76)
-    row = flights.row_of(get_preset("dlrm-flights"), own, tables)
-    promised = {"representation", "auc", "auc_interval", "log_loss", "accuracy", "parameter_bytes", "flops"}
-    assert promised <= row.keys()
-    assert row["auc_over_table_interval"] == pytest.approx((0.01, 0.01))
-    assert flights.row_of(get_preset("dlrm-flights"), own[:1], tables[:1])["auc_over_table_interval"] is None
-
-
-def test_the_accuracy_page_says_what_the_seeds_could_tell() -> None:
-    spec = replace(get_preset("dlrm-flights"), embeddings=(DheSpec(dim=16, k=8),) * 9)
-    worse = flights.row_of(spec, scored(0.61, 0.62, 0.63), scored(0.71, 0.72, 0.73))
-    page = "\n".join(accuracy_flights.BENCHMARK.describe({"seeds": 3, "test_rows": 1000, "rows": [worse]}))
-    assert "dhe: a lower AUC than the table's" in page
-
-
 def test_a_simpler_model_is_as_good_where_the_truth_is_simple() -> None:
     model = fit_device_model(profiles_of(linears(random_sizes(8, seed=0), (8, 512))), work_of)
     rivals = held_out_errors(model, seed=0)
@@ -197,12 +172,6 @@ def test_a_simpler_model_is_as_good_where_the_truth_is_simple() -> None:
     }))  # fmt: skip
     assert "Noise floor" in page
     assert "| linear | 16 |" in page
-
-
-@pytest.mark.slow
-def test_every_representation_is_trained_once_per_seed() -> None:
-    found = flights.scores(load_dataset("flights", rows=600), (0, 1), epochs=1)
-    assert {one: len(scores) for one, scores in found.items()} == dict.fromkeys(flights.REPRESENTATIONS, 2)
 
 
 @pytest.fixture

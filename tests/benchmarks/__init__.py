@@ -1,3 +1,11 @@
 """Benchmarks: each module measures the project beside its rivals in one run. `python -m tests.benchmarks` runs all."""
 
-BENCHMARKS = ("accuracy_flights", "cost_model", "dhe_encoder", "simulator_speed", "training_throughput")
+BENCHMARKS = (
+    "accuracy_flights",
+    "accuracy_synthetic",
+    "cost_model",
+    "dhe_accuracy",
+    "dhe_encoder",
+    "simulator_speed",
+    "training_throughput",
+)

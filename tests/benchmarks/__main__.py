@@ -29,6 +29,8 @@ def run_all(names: Sequence[str], folder: Path, *, quick: bool) -> list[str]:
         benchmark: Benchmark = import_module(f"tests.benchmarks.{name}").BENCHMARK
         report = json.loads(done.stdout)
         replace_file(folder / f"{name}.md", benchmark.page(report))
+        for chart, svg in (benchmark.charts(report) if benchmark.charts else {}).items():
+            replace_file(make_folder(folder / "images") / f"{chart}.svg", svg)
         sys.stderr.write(f"{name}: {report['seconds']:.0f} s -> {folder / name}.md\n")
     return failed
 

@@ -18,12 +18,16 @@ Figures = dict[str, Any]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Benchmark:
-    """`measure(quick)` gives plain figures; `describe` turns them into the blocks of a page, and measures nothing."""
+    """`measure(quick)` gives plain figures; `describe` turns them into the blocks of a page, and measures nothing.
+
+    `charts` turns them into SVG by name, which pages show from `images/NAME.svg`.
+    """
 
     name: str
     title: str
     measure: Callable[[bool], Figures]
     describe: Callable[[Mapping[str, Any]], list[str]]
+    charts: Callable[[Mapping[str, Any]], Mapping[str, str]] | None = None
 
     def report(self, *, quick: bool) -> Figures:
         """The figures, with where, when and how long."""

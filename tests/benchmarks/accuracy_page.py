@@ -1,0 +1,77 @@
+"""How tables and charts of accuracies look, whatever data they are of."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from profiles.units import format_bytes
+from tests.benchmarks.markdown import table
+
+__all__ = ["MEANING", "accuracy_chart", "accuracy_table", "interval_text"]
+
+MEANING = """\
+- Each seed draws its own split, weights and order of rows, and trains every representation on the same ones. Figures
+  are means over seeds.
+- Every representation was tuned with the same budget: four pairs of learning rates, judged by validation log loss on a
+  split of its own.
+- **AUC interval**: 95 %, Student's t over the seeds. It holds the luck of the split too, which all representations
+  share; the *difference* to the reference, taken seed by seed, is what compares. An interval that holds 0 shows no
+  difference.
+- **FLOPs** are per sample, 2 per multiply-accumulate of matrix products, and 8 per hash."""
+_WIDTH, _HEIGHT = 520, 320
+
+
+def accuracy_table(rows: Sequence[Mapping[str, Any]], reference: str) -> str:
+    """One line per representation."""
+    columns = ("representation", "AUC", "95 %", f"over {reference}", "95 %", "log loss", "accuracy", "bytes", "FLOPs")
+    lines = [
+        (
+            row["representation"],
+            f"{row['auc']:.4f}",
+            interval_text(row["auc_interval"], ".4f"),
+            f"{row['auc_over_reference']:+.4f}",
+            interval_text(row["auc_over_reference_interval"], "+.4f"),
+            f"{row['log_loss']:.4f}",
+            f"{row['accuracy']:.4f}",
+            format_bytes(row["parameter_bytes"]),
+            f"{row['flops']:,.0f}",
+        )
+        for row in rows
+    ]
+    return table(columns, lines)
+
+
+def accuracy_chart(rows: Sequence[Mapping[str, Any]], cost: str, title: str) -> str:
+    """AUC with its interval over a cost (`parameter_bytes` or `flops`), as SVG."""
+    import altair as alt
+    import polars as pl
+    import vl_convert
+
+    from profiles.charts import themed
+
+    frame = pl.DataFrame({
+        "representation": [row["representation"] for row in rows],
+        "kind": [row["representation"].partition(" ")[0] for row in rows],
+        "auc": [row["auc"] for row in rows],
+        "low": [(row["auc_interval"] or (row["auc"],) * 2)[0] for row in rows],
+        "high": [(row["auc_interval"] or (row["auc"],) * 2)[1] for row in rows],
+        "cost": [float(row[cost]) for row in rows],
+    })  # fmt: skip
+    x = alt.X("cost:Q", title=title, scale=alt.Scale(type="log"), axis=alt.Axis(format="~s"))
+    y = alt.Y("auc:Q", title="AUC on test rows", scale=alt.Scale(zero=False))
+    base = alt.Chart(frame).encode(x=x, color=alt.Color("kind:N", title=None))
+    layers = alt.LayerChart(
+        layer=[
+            base.mark_rule().encode(y=alt.Y("low:Q", title="AUC on test rows"), y2="high:Q"),
+            base.mark_point(filled=True, size=60).encode(y=y, shape=alt.Shape("kind:N", title=None)),
+            base.mark_text(align="left", dx=7, fontSize=10).encode(y=y, text="representation:N"),
+        ],
+        width=_WIDTH,
+        height=_HEIGHT,
+    )
+    svg: str = vl_convert.vegalite_to_svg(themed(layers).to_json())
+    return svg
+
+
+def interval_text(interval: Sequence[float] | None, form: str) -> str:
+    """`low to high`, empty where there is none."""
+    return f"{interval[0]:{form}} to {interval[1]:{form}}" if interval else ""
