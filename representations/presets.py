@@ -1,6 +1,7 @@
 """Well-known models by name; cardinalities and layer widths are those of the published DLRM configurations."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from profiles.registry import Registry
 from representations.specs import Feature, ModelSpec, TableSpec
@@ -60,6 +61,11 @@ def dlrm_flights() -> ModelSpec:
     return _tables("dlrm-flights", features, dense_features=1, bottom=(64, 16), top=(64, 1))
 
 
+def deepfm_flights() -> ModelSpec:
+    """A small DeepFM for the bundled flights data."""
+    return replace(dlrm_flights(), name="deepfm-flights", interaction="fm", deep_mlp=(64,))
+
+
 def dlrm_bench() -> ModelSpec:
     """A DLRM of 26 sum-pooled bags of 10 k rows x 64 with 10 ids each: 1,192,919,040 FLOPs at batch 256."""
     features = tuple(Feature(name=f"C{i + 1}", cardinality=10_000, pooling=10.0) for i in range(26))
@@ -86,6 +92,7 @@ def _tables(
 
 
 for _name, _builder in {
+    "deepfm-flights": deepfm_flights,
     "dlrm-bench": dlrm_bench,
     "dlrm-flights": dlrm_flights,
     "dlrm-kaggle": dlrm_kaggle,

@@ -2,12 +2,13 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import cast
 
 from planner.search.space import Choices
 from planner.study import ModelSection
-from representations.specs import DheSpec, EmbeddingSpec, Feature, HybridSpec, ModelSpec, TableSpec
+from representations.assignment import SELECTED, CompressionOptions, Representation, assign_embeddings
+from representations.specs import DheSpec, EmbeddingSpec, Feature, ModelSpec
 
 __all__ = ["Candidate", "build_candidate", "candidate_key", "candidate_name"]
 
@@ -29,7 +30,7 @@ def build_candidate(
     `dim` is the width of a table or a DHE; a hybrid has both parts that wide, so its embeddings are 2 x `dim`. Under
     the dot interaction the bottom MLP's last width is the embeddings' width; under concat it stays as it is.
     """
-    embeddings = _EMBEDDINGS[str(choices["representation"])](choices, features)
+    embeddings = _embeddings(choices, features)
     bottom_mlp = model.bottom_mlp if dense_features else ()
     if bottom_mlp and model.interaction == "dot":
         bottom_mlp = (*bottom_mlp[:-1], embeddings[0].width)
@@ -45,10 +46,12 @@ def build_candidate(
 
 
 def candidate_name(choices: Choices) -> str:
-    """A short name that tells the choices: `table-d8`, `select3-d8-k64-w32x1`."""
+    """A short name that tells the choices: `table-d8`, `select3-d8-k64-w32x1`, `tensor-train-d8-r16`."""
     parts = [f"{choices['representation']}{choices.get('select_largest', '')}", f"d{choices['dim']}"]
     if "dhe_k" in choices:
         parts += [f"k{choices['dhe_k']}", f"w{choices['dhe_width']}x{choices['dhe_depth']}"]
+    letters = {"qr_collisions": "c", "tt_rank": "r", "robe_compression": "x"}
+    parts += [f"{letter}{choices[name]}" for name, letter in letters.items() if name in choices]
     return "-".join(parts)
 
 
@@ -58,23 +61,20 @@ def candidate_key(model: ModelSpec) -> str:
     return hashlib.sha256(body.encode()).hexdigest()[:16]
 
 
-def _tables(choices: Choices, features: tuple[Feature, ...]) -> tuple[EmbeddingSpec, ...]:
-    return (TableSpec(dim=int(choices["dim"])),) * len(features)
-
-
-def _dhes(choices: Choices, features: tuple[Feature, ...]) -> tuple[EmbeddingSpec, ...]:
-    return (_dhe(choices),) * len(features)
-
-
-def _selected(choices: Choices, features: tuple[Feature, ...]) -> tuple[EmbeddingSpec, ...]:
-    by_ids = sorted(range(len(features)), key=lambda i: (-features[i].cardinality, i))
-    largest = set(by_ids[: int(choices["select_largest"])])
-    table, dhe = TableSpec(dim=int(choices["dim"])), _dhe(choices)
-    return tuple(dhe if i in largest else table for i in range(len(features)))
-
-
-def _hybrids(choices: Choices, features: tuple[Feature, ...]) -> tuple[EmbeddingSpec, ...]:
-    return (HybridSpec(table=TableSpec(dim=int(choices["dim"])), dhe=_dhe(choices)),) * len(features)
+def _embeddings(choices: Choices, features: tuple[Feature, ...]) -> tuple[EmbeddingSpec, ...]:
+    dim = int(choices["dim"])
+    representation = cast("Representation", choices["representation"])
+    selected = int(choices.get("select_largest", SELECTED))
+    if representation == "select" and selected >= len(features):
+        representation = "dhe"
+    return assign_embeddings(
+        features,
+        representation,
+        dim=dim,
+        dhe=_dhe(choices) if "dhe_k" in choices else None,
+        selected=selected,
+        options=_options(choices),
+    )
 
 
 def _dhe(choices: Choices) -> DheSpec:
@@ -82,9 +82,11 @@ def _dhe(choices: Choices) -> DheSpec:
     return DheSpec(dim=int(choices["dim"]), k=int(choices["dhe_k"]), widths=widths)
 
 
-_EMBEDDINGS: Mapping[str, Callable[[Choices, tuple[Feature, ...]], tuple[EmbeddingSpec, ...]]] = {
-    "table": _tables,
-    "dhe": _dhes,
-    "select": _selected,
-    "hybrid": _hybrids,
-}
+def _options(choices: Choices) -> CompressionOptions:
+    usual = CompressionOptions()
+    collisions = int(choices.get("qr_collisions", usual.quotient_remainder.collisions))
+    return CompressionOptions(
+        quotient_remainder=replace(usual.quotient_remainder, collisions=collisions),
+        rank=int(choices.get("tt_rank", usual.rank)),
+        compression=float(choices.get("robe_compression", usual.compression)),
+    )

@@ -15,7 +15,16 @@ __all__ = ["Metric", "front_chart", "front_frame"]
 
 Metric = Literal["auc", "accuracy"]
 _TITLES = {"auc": "validation AUC", "accuracy": "validation accuracy"}
-_SHAPES = {"table": "square", "dhe": "circle", "select": "triangle-up", "hybrid": "diamond"}
+_SHAPES = {
+    "table": "square",
+    "dhe": "circle",
+    "select": "triangle-up",
+    "hybrid": "diamond",
+    "quotient-remainder": "cross",
+    "mixed-dimension": "triangle-down",
+    "tensor-train": "triangle-left",
+    "robe": "triangle-right",
+}
 _COLOURS = dict(zip(_SHAPES, PALETTE, strict=False))
 _GREY = "#9a9a9a"
 

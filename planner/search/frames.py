@@ -10,7 +10,16 @@ from planner.search.records import SearchResult, TrialRecord
 
 __all__ = ["CHOICE_COLUMNS", "trials_frame"]
 
-CHOICE_COLUMNS = ("dim", "dhe_k", "dhe_width", "dhe_depth", "select_largest")
+CHOICE_COLUMNS = (
+    "dim",
+    "dhe_k",
+    "dhe_width",
+    "dhe_depth",
+    "select_largest",
+    "qr_collisions",
+    "tt_rank",
+    "robe_compression",
+)
 _TEST_COLUMNS = {f"test_{metric}": metric for metric in METRICS}
 _SCHEMA: dict[str, Any] = {
     "number": pl.Int64,

@@ -22,6 +22,10 @@ _AXES: Mapping[str, tuple[str, ...]] = {
     "dhe": _DHE_AXES,
     "select": (*_DHE_AXES, "select_largest"),
     "hybrid": _DHE_AXES,
+    "quotient-remainder": ("dim", "qr_collisions"),
+    "mixed-dimension": ("dim",),
+    "tensor-train": ("dim", "tt_rank"),
+    "robe": ("dim", "robe_compression"),
 }
 
 

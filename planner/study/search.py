@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from dataclasses import dataclass, field, fields
+from typing import ClassVar
 
 from profiles.edge import STRICT
 from profiles.errors import InputError, UnknownNameError
 from profiles.units import parse_bytes
+from representations.assignment import Representation
 
 __all__ = ["OBJECTIVES", "SearchSection", "SpaceSection", "TrainingSection"]
 
@@ -21,7 +22,6 @@ OBJECTIVES: Mapping[str, bool] = {
     "parameter_bytes": False,
 }
 CONSTRAINTS = ("flops", "latency_ms", "parameter_bytes")
-Representation = Literal["table", "dhe", "select", "hybrid"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,7 +29,8 @@ class SpaceSection:
     """The choices of a candidate; each is drawn only where it matters (a table has no `dhe_k`).
 
     `select_largest`: under `select`, how many of the features with the most ids are DHE (MP-Rec's characterisation
-    takes 3); the others stay tables.
+    takes 3); the others stay tables. `qr_collisions`, `tt_rank` and `robe_compression` are those of the compressed
+    representations `quotient-remainder`, `tensor-train` and `robe`.
     """
 
     __pydantic_config__: ClassVar = STRICT
@@ -39,9 +40,12 @@ class SpaceSection:
     dhe_width: tuple[int, ...] = (32, 64)
     dhe_depth: tuple[int, ...] = (1,)
     select_largest: tuple[int, ...] = (3,)
+    qr_collisions: tuple[int, ...] = (4,)
+    tt_rank: tuple[int, ...] = (16,)
+    robe_compression: tuple[int, ...] = (10,)
 
     def __post_init__(self) -> None:
-        for name in ("representation", "dim", "dhe_k", "dhe_width", "dhe_depth", "select_largest"):
+        for name in (one.name for one in fields(self)):
             choices = getattr(self, name)
             if not choices:
                 raise InputError(f"{name}: must offer at least one choice")

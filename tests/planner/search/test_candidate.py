@@ -54,6 +54,24 @@ def test_names_tell_the_choices_apart() -> None:
     assert candidate_name({**DHE, "representation": "select", "select_largest": 3}) == "select3-d4-k32-w16x2"
 
 
+@pytest.mark.parametrize(
+    ("choices", "kind", "name"),
+    [
+        (
+            {"representation": "quotient-remainder", "qr_collisions": 3},
+            "quotient-remainder",
+            "quotient-remainder-d4-c3",
+        ),
+        ({"representation": "mixed-dimension"}, "mixed-dimension", "mixed-dimension-d4"),
+        ({"representation": "tensor-train", "tt_rank": 1}, "tensor-train", "tensor-train-d4-r1"),
+        ({"representation": "robe", "robe_compression": 2}, "robe", "robe-d4-x2"),
+    ],
+)
+def test_compressed_representations_are_candidates(choices: Choices, kind: str, name: str) -> None:
+    spec = build_candidate({**choices, "dim": 4}, FEATURES, 5, ModelSection())
+    assert (spec.representation, spec.name) == (kind, name)
+
+
 def test_choices_that_make_the_same_model_share_a_key() -> None:
     every = build_candidate({**DHE, "representation": "select", "select_largest": 3}, FEATURES, 5, ModelSection())
     dhe = build_candidate({**DHE, "representation": "dhe"}, FEATURES, 5, ModelSection())

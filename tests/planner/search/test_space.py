@@ -1,3 +1,5 @@
+from typing import get_args
+
 import optuna
 import pytest
 from hypothesis import given
@@ -5,19 +7,21 @@ from hypothesis import strategies as st
 
 from planner.search.space import corner_choices, enumerate_choices, first_wishes, space_size, suggest
 from planner.study import SpaceSection
+from representations.assignment import Representation
 from tests.planner.search.closed_form import SMALL_SPACE
 
 numbers = st.lists(st.integers(1, 64), min_size=1, max_size=2, unique=True).map(tuple)
 spaces = st.builds(
     SpaceSection,
-    representation=st.lists(
-        st.sampled_from(("table", "dhe", "select", "hybrid")), min_size=1, max_size=4, unique=True
-    ).map(tuple),
+    representation=st.lists(st.sampled_from(get_args(Representation)), min_size=1, max_size=8, unique=True).map(tuple),
     dim=numbers,
     dhe_k=numbers,
     dhe_width=numbers,
     dhe_depth=numbers,
     select_largest=numbers,
+    qr_collisions=numbers,
+    tt_rank=numbers,
+    robe_compression=numbers,
 )
 
 
