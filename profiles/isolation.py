@@ -11,12 +11,17 @@ from profiles.capture import CapturedCall
 from profiles.errors import MeasurementError
 from profiles.interval import interval_share
 from profiles.model_profile import CallProfile
-from profiles.profilers.protocol import Finding
+from profiles.profilers.protocol import Figure, Finding
 from profiles.records import Latency
 from profiles.subject import Subject
 from profiles.timing import Call, Clock, Sample, TimingOptions, summarize, time_visit
 
-__all__ = ["IsolatedRun", "LatencySeries", "Ready", "Timed", "forward_of"]
+__all__ = ["INTERVAL_FIGURES", "IsolatedRun", "LatencySeries", "Ready", "Timed", "forward_of"]
+
+INTERVAL_FIGURES = (
+    Figure(name="interval_share", title="Interval (share of latency)"),
+    Figure(name="cold_interval_share", title="Cold interval (share of latency)"),
+)
 
 Context = Callable[[], AbstractContextManager[object]]
 

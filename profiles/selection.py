@@ -12,9 +12,9 @@ def why_left_out(node: ModuleNode, options: ProfileOptions, share: float | None)
     """The reason for not running it alone; empty for one that is run. `share` is its part of the model's time."""
     name = type(node.module).__name__
     if options.include and not any(fnmatchcase(node.path, pattern) for pattern in options.include):
-        return f"not run alone: its path matches none of {', '.join(options.include)}"
+        return f"not run alone: its path matches none of {', '.join(map(repr, options.include))}"
     if options.classes and not any(fnmatchcase(name, pattern) for pattern in options.classes):
-        return f"not run alone: its class matches none of {', '.join(options.classes)}"
+        return f"not run alone: its class matches none of {', '.join(map(repr, options.classes))}"
     if share is not None and share < options.min_share:
         return f"not run alone: takes {share:.2%} of the model's time, less than {options.min_share:.2%}"
     return ""

@@ -26,7 +26,7 @@ from profiles.errors import InputError
 from profiles.fingerprint import current_fingerprint
 from profiles.in_situ import InSituTimes
 from profiles.in_situ_backward import InSituBackward
-from profiles.isolation import IsolatedRun, Ready, forward_of
+from profiles.isolation import INTERVAL_FIGURES, IsolatedRun, Ready, forward_of
 from profiles.measure import thread_count
 from profiles.merging import merge_parts
 from profiles.model_profile import ModelProfile
@@ -148,6 +148,7 @@ class Walk:
             modules=tuple(map(self._part, work)),
             profile_seconds=self._spent.wall_s,
             figures=(
+                *INTERVAL_FIGURES,
                 *(figure for preprocessor in self._preprocessors for figure in preprocessor.figures),
                 *(figure for profiler in self._profilers for figure in profiler.figures),
             ),
