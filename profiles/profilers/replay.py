@@ -19,6 +19,10 @@ class Replay:
 
     def __init__(self, subject: Subject, call: CapturedCall) -> None:
         self._subject, self._call = subject, call.fresh()
+        leaves = [*subject.module.parameters(), *tensors_of((self._call.args, dict(self._call.kwargs)))]
+        # Of an input that is written the gradient before that is meant.
+        asked = [leaf for leaf in leaves if leaf.requires_grad] if subject.phase == "backward" else []
+        self._edges: list[Any] = [torch.autograd.graph.get_gradient_edge(leaf) for leaf in asked]
 
     def forward(self) -> Any:
         """The output, with the graph that the backward pass needs."""
@@ -31,12 +35,10 @@ class Replay:
         They are returned: no `.grad` is touched.
         """
         roots = [tensor for tensor in tensors_of(output) if tensor.requires_grad]
-        leaves = [*self._subject.module.parameters(), *tensors_of((self._call.args, self._call.kwargs))]
-        asked = [leaf for leaf in leaves if leaf.requires_grad]
-        if not (roots and asked):
+        if not (roots and self._edges):
             return ()
-        with self._subject.context(self._call):
-            return torch.autograd.grad(roots, asked, [torch.ones_like(root) for root in roots], allow_unused=True)
+        ones = [torch.ones_like(root) for root in roots]
+        return torch.autograd.grad(roots, self._edges, ones, allow_unused=True)
 
     def run(self) -> Any:
         """The steps of the subject's phase; returns what they leave."""

@@ -1,0 +1,144 @@
+"""What changing some submodules would gain the whole model, predicted from them alone, beside what it does gain.
+
+A module alone is faster or slower than in its model; its gain alone is scaled by that before it is taken as a gain of
+the model. What the prediction misses shows in the measurement: a change may disturb, or help, what stands around it.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+
+import torch
+
+from profiles.alternatives import subjects_at, time_in_turn
+from profiles.errors import InputError, MeasurementError
+from profiles.in_situ import InSituTimes
+from profiles.preprocessors.compilation import Compile
+from profiles.preservation import preserved
+from profiles.providers.target import Target
+from profiles.records import Latency
+from profiles.replacement import with_replaced
+from profiles.subject import Subject
+from profiles.timing import TimingOptions
+from profiles.tree import module_tree
+
+__all__ = ["Opportunity", "OpportunityPart", "compiled", "size_opportunity"]
+
+IN_SITU_PASSES = 5
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OpportunityPart:
+    """One module alone, as it is and changed; `in_situ_scale` is how much longer it takes in the model than alone."""
+
+    path: str
+    before: Latency
+    after: Latency
+    in_situ_scale: float
+
+    @property
+    def predicted_gain_ms(self) -> float:
+        """What an iteration of the model gains by this module; negative where the change makes it slower."""
+        return (self.before.median_ms - self.after.median_ms) * self.in_situ_scale
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Opportunity:
+    """The modules alone, and the model without and with the change in all of them together, per iteration."""
+
+    parts: tuple[OpportunityPart, ...]
+    model_before: Latency
+    model_after: Latency
+    backward: bool
+
+    @property
+    def predicted_gain_ms(self) -> float:
+        """The parts' gains together."""
+        return sum(part.predicted_gain_ms for part in self.parts)
+
+    @property
+    def measured_gain_ms(self) -> float:
+        """What the model gained."""
+        return self.model_before.median_ms - self.model_after.median_ms
+
+    @property
+    def predicted_speedup(self) -> float | None:
+        """Iterations per time with the change over those without; None where the prediction leaves no time at all."""
+        left_ms = self.model_before.median_ms - self.predicted_gain_ms
+        return self.model_before.median_ms / left_ms if left_ms > 0 else None
+
+    @property
+    def measured_speedup(self) -> float:
+        """The same, as measured."""
+        return self.model_before.median_ms / self.model_after.median_ms
+
+
+def compiled(subject: Subject) -> Subject:
+    """The subject's module compiled by `torch.compile` for the shapes of its calls; it has run once for each.
+
+    Raises:
+        MeasurementError: there is no compiler, or nothing could be compiled.
+    """
+    compiler = Compile(whole_model=True)
+    compiler.prepare_target(Target(name=subject.path, model=subject.module))
+    return compiler.prepare_subject(subject)
+
+
+def size_opportunity(
+    target: Target,
+    paths: Sequence[str],
+    *,
+    change: Callable[[Subject], Subject] = compiled,
+    backward: bool = False,
+    timing: TimingOptions | None = None,
+) -> Opportunity:
+    """Change the modules at these paths (`("",)` for the whole model), and time them and the model, all in turn.
+
+    `change` gives a subject whose `module` is the changed one; the target's own modules must stay as they are. With
+    `backward` an iteration is a forward and a backward pass, else a forward pass.
+
+    Raises:
+        InputError: no path, no module there, or one inside another.
+        MeasurementError: a module is never called, or raises, changed or not.
+    """
+    if not paths:
+        raise InputError("opportunity: must have at least one path, but got none")
+    model = target.model
+    with_replaced(model, {path: torch.nn.Identity() for path in paths})
+    subjects = subjects_at(target, dict.fromkeys((*paths, "")), backward=backward)
+    whole = subjects[""]
+    before = [subjects[path] for path in dict.fromkeys(paths)]
+    with preserved(model, copies_parameters=backward):
+        after = [change(subject) for subject in before]
+        changed = with_replaced(model, {subject.path: subject.module for subject in after})
+        if all(subject.module is subject.original for subject in after):
+            raise MeasurementError("opportunity: the change left every module as it was")
+        timed = time_in_turn([*before, *after, whole, replace(whole, module=changed)], timing)
+        scales = _in_situ_scales(target, before, backward=backward, timing=timing)
+    size = len(before)
+    return Opportunity(
+        parts=tuple(
+            OpportunityPart(path=subject.path, before=timed[i], after=timed[size + i], in_situ_scale=scales[i])
+            for i, subject in enumerate(before)
+        ),
+        model_before=timed[-2],
+        model_after=timed[-1],
+        backward=backward,
+    )
+
+
+def _in_situ_scales(
+    target: Target, subjects: Sequence[Subject], *, backward: bool, timing: TimingOptions | None
+) -> list[float]:
+    """Of the forward pass, where both are measured by the same means."""
+    alone = time_in_turn([replace(subject, phase="forward") for subject in subjects], timing)
+    nodes = module_tree(target.model)
+    context = nullcontext if backward else torch.no_grad
+    in_situ = InSituTimes(nodes, target.model, target.batches, subjects[0].torch_name, [context])
+    in_situ.visit(IN_SITU_PASSES)
+    scales = []
+    for subject, latency in zip(subjects, alone, strict=True):
+        index = next(node.index for node in nodes if subject.path in (node.path, *node.aliases))
+        inside = in_situ.inclusive(index)
+        scales.append(inside.median_ms / latency.median_ms if inside and latency.median_ms else 1.0)
+    return scales
