@@ -18,7 +18,7 @@ from profiles.units import MS_PER_S
 __all__ = ["RooflineDeviceModel"]
 
 # FLOPs of these are element-wise; those of all others are of matrix products.
-_ELEMENTWISE = frozenset({"dhe_encoder"})
+_ELEMENTWISE = frozenset({"dhe_encoder", "id_split", "robe"})
 # Where a dtype has no published peak, the peak of the dtype that the device would compute it in.
 _STAND_INS: Mapping[str, tuple[str, ...]] = {
     "float32": ("tf32", "bfloat16", "float16"),

@@ -2,6 +2,7 @@
 
 Counts are of `representations` modules under a dispatch mode, views left out. A hash encoder there is a chain of
 integer operations, each of which reads and writes [ids, k] numbers; on a processor one compiled kernel does the same.
+Kinds that are not named here are one kernel, or a formula that counts what it passes already (tensor trains).
 """
 
 from planner.cost_model.features import dimensions_of
@@ -12,9 +13,15 @@ __all__ = ["launches_of", "unfused_bytes"]
 _KERNELS_PER_PRIME = {False: 13, True: 32}
 _KERNELS_OF_GAUSSIAN = 9
 _KERNELS_OF_DOT = 7
+_KERNELS_OF_FM = 6
+_KERNELS_OF_SPLIT = 3
+_KERNELS_OF_ROBE = 11
+_KERNELS_PER_CORE, _KERNELS_LESS = 5, 4
 # Per hash: 8 bytes for each time an operation reads or writes it as an integer, 4 as a float, 1 as a truth value.
 _BYTES_PER_PRIME = {False: 21 * 8 + 5 * 4 + 2, True: 54 * 8 + 5 * 4 + 2}
 _BYTES_OF_GAUSSIAN = 11 * 4
+# Quotient, product and remainder: seven 64-bit integers read or written.
+_BYTES_PER_SPLIT = 7 * 8
 
 
 def launches_of(component: Component) -> int:
@@ -23,15 +30,40 @@ def launches_of(component: Component) -> int:
         return _KERNELS_PER_PRIME[_is_wide(component)] + _KERNELS_OF_GAUSSIAN * _is_gaussian(component)
     if component.kind == "interaction" and component["function"] == "dot":
         return _KERNELS_OF_DOT
-    return 1
+    if component.kind == "interaction" and component["function"] == "fm":
+        return _KERNELS_OF_FM
+    if component.kind == "tensor_train":
+        return _KERNELS_PER_CORE * int(component["cores"]) - _KERNELS_LESS
+    if component.kind == "robe":
+        return _KERNELS_OF_ROBE + _cuts_a_block(component)
+    return _KERNELS_OF_SPLIT if component.kind == "id_split" else 1
 
 
 def unfused_bytes(component: Component, fused_bytes: float) -> float:
     """Bytes that the kernels move one after another; `fused_bytes` where the component is a single kernel."""
+    if component.kind == "robe":
+        return float(component.batch * _bytes_per_robe_id(component))
+    if component.kind == "id_split":
+        return float(component.batch * _BYTES_PER_SPLIT)
     if component.kind != "dhe_encoder":
         return fused_bytes
     per_hash = _BYTES_PER_PRIME[_is_wide(component)] + _BYTES_OF_GAUSSIAN * _is_gaussian(component)
     return float(component.batch * int(component["k"]) * per_hash)
+
+
+def _bytes_per_robe_id(component: Component) -> int:
+    """64-bit integers: four per id, six per block, one per place of a whole block and one per float; the floats twice.
+
+    A last block that is cut makes the places be copied.
+    """
+    dim, block = int(component["dim"]), int(component["block"])
+    blocks = -(-dim // block)
+    copied = 2 * dim if _cuts_a_block(component) else 0
+    return 8 * (4 + 6 * blocks + blocks * block + copied + dim) + 8 * dim
+
+
+def _cuts_a_block(component: Component) -> bool:
+    return int(component["dim"]) % int(component["block"]) > 0
 
 
 def _is_wide(component: Component) -> bool:
