@@ -8,11 +8,13 @@ import pytest
 import torch
 from torch import nn
 
-from profiles.errors import InputError
 from profiles.model_profile import ModelProfile
+from profiles.profile_options import ProfileOptions, ProfileProgress
+from profiles.providers.target import InputBatch, Target
 from profiles.records import ComponentProfile
 from profiles.store import ProfileStore
-from profiles.walk import ProfileOptions, profile_model
+from profiles.walk import profile_model, profile_target
+from tests.profiles.plug_ins import Counting, Doubling
 from tests.profiles.small_models import Gate, Net, Raising, Recursive, net_inputs
 
 QUICK = ProfileOptions(threads=1, seconds_per_visit=1e-4, interval=math.inf)
@@ -202,7 +204,137 @@ def test_rows_are_stored_and_come_back(tmp_path: Any, rows: Mapping[str, Compone
     assert {row.path: row for row in store.load()} == rows
 
 
-@pytest.mark.parametrize("bad", [{"max_depth": -1}, {"threads": 0}, {"visits": 1}, {"samples_per_visit": 0}])
-def test_bad_options_are_refused(bad: dict[str, int]) -> None:
-    with pytest.raises(InputError, match="but got"):
-        ProfileOptions(**bad)  # type: ignore[arg-type]  # one option is a bool
+def batches() -> tuple[InputBatch, ...]:
+    first, second = (InputBatch(args=(torch.ones(size, 8),), weight=weight) for size, weight in ((4, 3.0), (16, 1.0)))
+    return first, second
+
+
+def test_several_batches_count_by_their_weight() -> None:
+    model = nn.Sequential(nn.Linear(8, 8), nn.ReLU())
+    profile = profile_target(Target(name="two", model=model, batches=batches()), options=QUICK)
+    assert profile.name == "two"
+    assert profile.rows[0].flops == 2 * 8 * 8 * (0.75 * 4 + 0.25 * 16)
+    assert [(call.path, call.signature) for call in profile.calls if call.path == "0"] == [
+        ("0", "(float32[4, 8])"),
+        ("0", "(float32[16, 8])"),
+    ]
+
+
+def test_preprocessors_change_the_inputs_and_are_named_in_the_rows() -> None:
+    model = nn.Sequential(nn.Linear(8, 8), nn.ReLU())
+    doubling, seen = Doubling(refused=nn.ReLU), []
+    model.register_forward_pre_hook(lambda _, args: seen.append(args[0].max().item()))
+    args = (torch.ones(2, 8),)
+    rows = by_path(profile_model(model, args, options=QUICK, preprocessors=[doubling]))
+    assert set(seen) == {2.0}
+    assert args[0].eq(1).all()
+    assert {row.preprocessors for row in rows.values()} == {("doubling",)}
+    assert (rows["1"].provenance, rows["1"].reason) == ("skipped", "RuntimeError: refused")
+    assert rows["0"].provenance == "measured"
+    assert doubling.entered > 10
+
+
+def test_profilers_fill_the_rows_and_are_summed_where_the_parent_did_not_run() -> None:
+    args, kwargs = net_inputs()
+    rows = by_path(profile_model(Net(), args, kwargs, options=QUICK, profilers=[Counting(visits=2)]))
+    row = rows["blocks.0.linear"]
+    assert (row.figures["visits_made"], row.peak_memory_bytes) == (2.0, 7)
+    assert (row.artefacts, row.reason) == ({"trace": "trace.json"}, "seen")
+    assert "visits_made" not in rows["blocks.0.activation"].figures
+    assert rows["blocks"].figures["visits_made"] == 4.0
+
+
+@pytest.mark.parametrize("step", ["start", "visit", "finding"])
+def test_a_profiler_that_raises_is_a_note_on_the_row(step: str) -> None:
+    profile = profile_model(nn.Linear(2, 2), (torch.ones(1, 2),), options=QUICK, profilers=[Counting(raises_at=step)])
+    row = profile.rows[0]
+    assert (row.provenance, row.reason) == ("measured", f"counting: RuntimeError: no {step}")
+    assert row.warm is not None
+
+
+def test_modules_left_out_keep_their_time_in_the_model() -> None:
+    args, kwargs = net_inputs()
+    rows = by_path(profile_model(Net(), args, kwargs, options=replace(QUICK, include=("blocks.*",))))
+    assert {path for path, row in rows.items() if row.warm} == {path for path in rows if path.startswith("blocks.")} - {
+        "blocks.0.(self)",
+        "blocks.1.(self)",
+    }
+    row = rows[""]
+    assert (row.provenance, row.warm) == ("skipped", None)
+    assert row.reason == "not run alone: its path matches none of 'blocks.*'"
+    assert row.in_situ is not None
+    assert row.flops == 6 * 2 * 4 * 8 * 8
+
+
+def test_modules_of_a_small_share_are_not_run_alone() -> None:
+    model = nn.Sequential(nn.Linear(512, 512), nn.Identity())
+    rows = by_path(profile_model(model, (torch.ones(256, 512),), options=replace(QUICK, min_share=0.1)))
+    assert rows["1"].provenance == "skipped"
+    assert rows["1"].reason.startswith("not run alone: takes ")
+    assert rows["1"].in_situ is not None
+    assert rows["0"].provenance == "measured"
+
+
+def test_costs_tell_what_looking_took() -> None:
+    costs = profile_model(nn.Linear(64, 64), (torch.ones(8, 64),), options=QUICK).costs
+    assert sorted(costs) == ["capture_seconds", "forward_ms", "forwards", "hook_overhead", "profile_seconds"]
+    assert 0 < costs["capture_seconds"] < costs["profile_seconds"]
+    assert costs["forwards"] > 10
+
+
+def test_the_interval_that_was_reached_is_in_the_row() -> None:
+    profile = profile_model(nn.Linear(64, 64), (torch.ones(8, 64),), options=replace(QUICK, cold=True))
+    figures = profile.rows[0].figures
+    assert min(figures["interval_share"] or 0, figures["cold_interval_share"] or 0) > 0
+    assert {"interval_share", "cold_interval_share"} <= {figure.name for figure in profile.figures}
+
+
+def test_progress_is_told_module_by_module() -> None:
+    told: list[ProfileProgress] = []
+    target = Target(name="", model=nn.Sequential(nn.Linear(8, 8)), batches=batches())
+    profile_target(target, options=QUICK, progress=told.append)
+    assert [one.path for one in told] == ["", "0"] * 3
+    assert (told[-1].done, told[-1].total) == (6, 6)
+
+
+@pytest.fixture(scope="module")
+def backward_rows() -> Mapping[tuple[str, str], ComponentProfile]:
+    args, kwargs = net_inputs()
+    profile = profile_model(Net(), args, kwargs, options=replace(QUICK, backward=True))
+    assert profile.summary()["modules"] == 13
+    return {(row.path, row.phase): row for row in profile.rows}
+
+
+def test_backward_rows_stand_beside_the_forward_ones(
+    backward_rows: Mapping[tuple[str, str], ComponentProfile],
+) -> None:
+    assert list(backward_rows)[:4] == [("", "forward"), ("", "backward"), ("(self)", "forward"), ("shared", "forward")]
+    row = backward_rows["blocks.0.linear", "backward"]
+    assert (row.provenance, row.flops) == ("measured", 2 * 2 * 4 * 8 * 8)
+    assert row.warm is not None
+    assert row.in_situ is not None
+    assert row.content_hash != backward_rows["blocks.0.linear", "forward"].content_hash
+
+
+def test_backward_figures_are_summed_by_phase(backward_rows: Mapping[tuple[str, str], ComponentProfile]) -> None:
+    row, blocks = backward_rows["blocks", "backward"], [backward_rows[f"blocks.{i}", "backward"] for i in range(2)]
+    assert row.provenance == "aggregated"
+    assert row.flops == sum(block.flops or 0 for block in blocks)
+
+
+def test_a_module_without_a_gradient_says_so() -> None:
+    model = nn.Sequential(nn.ReLU(), nn.Linear(8, 8))
+    profile = profile_model(model, (torch.ones(2, 8),), options=replace(QUICK, backward=True))
+    rows = {(row.path, row.phase): row for row in profile.rows}
+    row = rows["0", "backward"]
+    assert (row.provenance, row.reason) == ("skipped", "no gradient flows from its outputs to an input or parameter")
+    assert rows["1", "backward"].flops == 2 * 2 * 8 * 8
+
+
+def test_gradients_are_left_as_found() -> None:
+    model = nn.Linear(8, 8)
+    model.weight.grad = torch.ones(8, 8)
+    input_NF = torch.ones(2, 8, requires_grad=True)
+    profile_model(model, (input_NF,), options=replace(QUICK, backward=True))
+    assert model.weight.grad.eq(1).all()
+    assert model.bias.grad is input_NF.grad is None
