@@ -3,10 +3,11 @@
 from typing import TYPE_CHECKING
 
 from profiles.lazy import lazy_attributes
-from representations.assignment import assign_embeddings, with_representation
+from representations.assignment import CompressionOptions, assign_embeddings, with_representation
 from representations.components import PlacedComponent, components_of, model_work, work_of
 from representations.datasets import Dataset, Splits, load_dataset, split_dataset, zipf_exponents
-from representations.ids import check_ids
+from representations.ids import check_bags, check_ids
+from representations.inputs import check_dense, check_inputs
 from representations.metrics import Metrics
 from representations.model_provider import RecommendationModels
 from representations.presets import get_preset, model_presets
@@ -16,9 +17,15 @@ from representations.specs import (
     EmbeddingSpec,
     Feature,
     HybridSpec,
+    MixedDimensionSpec,
     ModelSpec,
+    QuotientRemainderSpec,
+    RobeSpec,
     TableSpec,
+    TensorTrainSpec,
+    compressed_robe,
     embedding_from_object,
+    mixed_dimensions,
     model_from_object,
 )
 from representations.target import build_target
@@ -26,27 +33,38 @@ from representations.training_config import Checkpoints, TrainingConfig, Trainin
 
 if TYPE_CHECKING:
     from representations.build import build_model
+    from representations.deepfm import DeepFm
     from representations.dlrm import Dlrm
     from representations.embedding import build_embedding
+    from representations.model import RecommendationModel
     from representations.model_file import load_model, save_model
     from representations.progress_bar import training_bar
+    from representations.tables.fbgemm import fuse_optimizers
+    from representations.tables.quantise import quantise_model
     from representations.training import predict, train
 
 __all__ = [
     "Checkpoints",
+    "CompressionOptions",
     "Dataset",
+    "DeepFm",
     "DheSpec",
     "Dlrm",
     "EmbeddingSpec",
     "Feature",
     "HybridSpec",
     "Metrics",
+    "MixedDimensionSpec",
     "ModelSpec",
     "PlacedComponent",
+    "QuotientRemainderSpec",
+    "RecommendationModel",
     "RecommendationModels",
     "RecommendationProvider",
+    "RobeSpec",
     "Splits",
     "TableSpec",
+    "TensorTrainSpec",
     "TrainingConfig",
     "TrainingProgress",
     "TrainingResult",
@@ -54,16 +72,23 @@ __all__ = [
     "build_embedding",
     "build_model",
     "build_target",
+    "check_bags",
+    "check_dense",
     "check_ids",
+    "check_inputs",
     "components_of",
+    "compressed_robe",
     "embedding_from_object",
+    "fuse_optimizers",
     "get_preset",
     "load_dataset",
     "load_model",
+    "mixed_dimensions",
     "model_from_object",
     "model_presets",
     "model_work",
     "predict",
+    "quantise_model",
     "save_model",
     "split_dataset",
     "train",
@@ -76,11 +101,15 @@ __all__ = [
 __getattr__ = lazy_attributes(
     __name__,
     {
+        "DeepFm": "representations.deepfm",
         "Dlrm": "representations.dlrm",
+        "RecommendationModel": "representations.model",
         "build_embedding": "representations.embedding",
         "build_model": "representations.build",
+        "fuse_optimizers": "representations.tables.fbgemm",
         "load_model": "representations.model_file",
         "predict": "representations.training",
+        "quantise_model": "representations.tables.quantise",
         "save_model": "representations.model_file",
         "train": "representations.training",
         "training_bar": "representations.progress_bar",
