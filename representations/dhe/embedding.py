@@ -1,5 +1,7 @@
 """A deep hash embedding as a drop-in for a table: encoder, decoder, and a sum over each sample's ids."""
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -40,6 +42,7 @@ class DheEmbedding(nn.Module):
         self.deduplicate = False
         self.stream = False
         self.decoder_dtype = torch.float32
+        self.dim = spec.dim
 
     def forward(self, ids_N: Tensor, offsets_B: Tensor | None = None) -> Tensor:
         """Shape [B, dim]."""
@@ -87,10 +90,11 @@ def distinct_ids(ids_N: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def set_deduplication(model: nn.Module, *, enabled: bool) -> None:
-    """Switch deduplication of every DHE in the model."""
+    """Switch deduplication of ids in every module of the model that has it: DHEs and tensor trains."""
     for module in model.modules():
-        if isinstance(module, DheEmbedding):
-            module.deduplicate = enabled
+        if isinstance(getattr(module, "deduplicate", None), bool):
+            switched: Any = module
+            switched.deduplicate = enabled
 
 
 def set_streaming(model: nn.Module, *, enabled: bool) -> None:
