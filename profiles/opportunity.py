@@ -1,5 +1,6 @@
 """What changing some submodules would gain the whole model, predicted from them alone, beside what it does gain.
 
+Latencies are compared by their 25th percentile, which a busy machine moves least.
 A module alone is faster or slower than in its model; its gain alone is scaled by that before it is taken as a gain of
 the model. What the prediction misses shows in the measurement: a change may disturb, or help, what stands around it.
 """
@@ -39,7 +40,7 @@ class OpportunityPart:
     @property
     def predicted_gain_ms(self) -> float:
         """What an iteration of the model gains by this module; negative where the change makes it slower."""
-        return (self.before.median_ms - self.after.median_ms) * self.in_situ_scale
+        return (self.before.p25_ms - self.after.p25_ms) * self.in_situ_scale
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,18 +60,18 @@ class Opportunity:
     @property
     def measured_gain_ms(self) -> float:
         """What the model gained."""
-        return self.model_before.median_ms - self.model_after.median_ms
+        return self.model_before.p25_ms - self.model_after.p25_ms
 
     @property
     def predicted_speedup(self) -> float | None:
         """Iterations per time with the change over those without; None where the prediction leaves no time at all."""
-        left_ms = self.model_before.median_ms - self.predicted_gain_ms
-        return self.model_before.median_ms / left_ms if left_ms > 0 else None
+        left_ms = self.model_before.p25_ms - self.predicted_gain_ms
+        return self.model_before.p25_ms / left_ms if left_ms > 0 else None
 
     @property
     def measured_speedup(self) -> float:
         """The same, as measured."""
-        return self.model_before.median_ms / self.model_after.median_ms
+        return self.model_before.p25_ms / self.model_after.p25_ms
 
 
 def compiled(subject: Subject) -> Subject:
@@ -140,5 +141,5 @@ def _in_situ_scales(
     for subject, latency in zip(subjects, alone, strict=True):
         index = next(node.index for node in nodes if subject.path in (node.path, *node.aliases))
         inside = in_situ.inclusive(index)
-        scales.append(inside.median_ms / latency.median_ms if inside and latency.median_ms else 1.0)
+        scales.append(inside.p25_ms / latency.p25_ms if inside and latency.p25_ms else 1.0)
     return scales
