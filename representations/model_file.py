@@ -24,7 +24,10 @@ def save_model(model: "RecommendationModel", path: Path) -> Path:
     """
     from safetensors.torch import save
 
-    metadata = {"schema": SCHEMA, "spec": json.dumps(model.spec.to_object())}
+    from representations.mp_cache.attach import describe_caches
+
+    caches = json.dumps(describe_caches(model))
+    metadata = {"schema": SCHEMA, "spec": json.dumps(model.spec.to_object()), "caches": caches}
     return replace_file(path, save({k: v.contiguous() for k, v in model.state_dict().items()}, metadata=metadata))
 
 
@@ -36,14 +39,16 @@ def load_model(path: Path) -> "RecommendationModel":
         CorruptFileError: not a safetensors file, truncated, of another schema, or weights that do not fit the spec.
     """
     from representations.build import build_model
+    from representations.mp_cache.attach import restore_caches
 
     metadata, state = _read(path)
     if metadata.get("schema") != SCHEMA:
         raise CorruptFileError(f"{path}: schema: must be {SCHEMA!r}, but got {metadata.get('schema')!r}")
     try:
         model = build_model(_spec(metadata))
+        restore_caches(model, json.loads(metadata.get("caches", "{}")))
         model.load_state_dict(state)
-    except (InputError, KeyError, RuntimeError, ValueError) as error:
+    except (AttributeError, InputError, KeyError, RuntimeError, ValueError) as error:
         raise CorruptFileError(f"{path}: weights and spec do not fit: {error}") from error
     model.eval()
     return model

@@ -1,0 +1,33 @@
+"""MP-Cache (Hsia et al., arXiv 2302.10872): what a DHE computed is kept, per id or per cluster of encodings."""
+
+from typing import TYPE_CHECKING
+
+from profiles.lazy import lazy_attributes
+from representations.mp_cache.policies import CachePolicy, entries_of, hit_rate, hottest_ids
+
+if TYPE_CHECKING:
+    from representations.mp_cache.attach import cache_embeddings
+    from representations.mp_cache.decoder_cache import DecoderCache
+    from representations.mp_cache.encoder_cache import EncoderCache
+    from representations.mp_cache.online_cache import OnlineCache
+
+__all__ = [
+    "CachePolicy",
+    "DecoderCache",
+    "EncoderCache",
+    "OnlineCache",
+    "cache_embeddings",
+    "entries_of",
+    "hit_rate",
+    "hottest_ids",
+]
+
+__getattr__ = lazy_attributes(
+    __name__,
+    {
+        "DecoderCache": "representations.mp_cache.decoder_cache",
+        "EncoderCache": "representations.mp_cache.encoder_cache",
+        "OnlineCache": "representations.mp_cache.online_cache",
+        "cache_embeddings": "representations.mp_cache.attach",
+    },
+)

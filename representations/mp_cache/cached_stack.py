@@ -1,0 +1,66 @@
+"""What the caches have in common: a DHE stack, and results of it that are good for as long as its weights are."""
+
+from abc import ABC, abstractmethod
+
+import torch
+from torch import Tensor, nn
+
+from representations.dhe.embedding import DheEmbedding
+
+__all__ = ["CachedStack"]
+
+
+class CachedStack(nn.Module, ABC):
+    """ids [B], or the flat ids [N] of bags that begin at offsets [B], -> [B, dim], as the `stack` it wraps.
+
+    A stack is a DHE, or another cache: what the first misses, the second may hold.
+
+    In training mode every id goes through the stack, with gradients. In evaluation mode cached rows are constants, and
+    are computed anew before the first use after any weight changed: an optimizer's step, a loaded state.
+    """
+
+    def __init__(self, stack: "DheEmbedding | CachedStack") -> None:
+        super().__init__()
+        self.stack = stack
+        self._known_versions: list[tuple[int, int]] = []
+
+    @property
+    def dim(self) -> int:
+        """Floats of an embedding."""
+        return self.exact.dim
+
+    @property
+    def exact(self) -> DheEmbedding:
+        """The DHE at the end, where caches stand one before the other."""
+        return self.stack.exact if isinstance(self.stack, CachedStack) else self.stack
+
+    def forward(self, ids_N: Tensor, offsets_B: Tensor | None = None) -> Tensor:
+        """Shape [B, dim]."""
+        if self.training:
+            trained_BD: Tensor = self.stack(ids_N, offsets_B)
+            return trained_BD
+        self._refresh_where_stale()
+        rows_ND = self.cached_rows(ids_N)
+        if offsets_B is None:
+            return rows_ND
+        pooled_BD: Tensor = self.exact.pool(rows_ND, offsets_B)
+        return pooled_BD
+
+    @abstractmethod
+    def refresh(self) -> None:
+        """Compute anew what is kept; called without gradients."""
+
+    @abstractmethod
+    def cached_rows(self, ids_N: Tensor) -> Tensor:
+        """The embedding of every id, [N, dim]; what is kept is up to date."""
+
+    @torch.no_grad()
+    def _refresh_where_stale(self) -> None:
+        if self._versions() != self._known_versions:
+            self.refresh()
+            self._known_versions = self._versions()
+
+    def _versions(self) -> list[tuple[int, int]]:
+        """Where every tensor lies and how often it was written to, as autograd counts."""
+        tensors = (*self.exact.parameters(), *self.exact.buffers(), *self.buffers(recurse=False))
+        return [(tensor.data_ptr(), tensor._version) for tensor in tensors]  # noqa: SLF001 (no public name)

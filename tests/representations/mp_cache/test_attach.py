@@ -1,0 +1,74 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from profiles.errors import CorruptFileError, InputError
+from representations.build import build_model
+from representations.model_file import load_model, save_model
+from representations.mp_cache.attach import cache_embeddings, describe_caches, restore_caches, uncached_stacks, wrap
+from representations.mp_cache.decoder_cache import DecoderCache
+from representations.mp_cache.encoder_cache import EncoderCache
+from representations.mp_cache.policies import CachePolicy
+from representations.specs import DheSpec, EmbeddingSpec, Feature, HybridSpec, ModelSpec, TableSpec
+
+FEATURES = tuple(Feature(name=name, cardinality=50) for name in ("a", "b", "c"))
+DHE = DheSpec(dim=4, k=8, widths=(6,))
+EMBEDDINGS: tuple[EmbeddingSpec, ...] = (DHE, TableSpec(dim=4), HybridSpec(table=TableSpec(dim=2), dhe=DHE))
+SPEC = ModelSpec(
+    name="m",
+    dense_features=0,
+    features=FEATURES,
+    embeddings=EMBEDDINGS,
+    bottom_mlp=(),
+    top_mlp=(1,),
+    interaction="concat",
+)
+LOGS = {"a": np.arange(20) % 7, "c": np.arange(50)}
+IDS = torch.randint(50, (30, 3), generator=torch.Generator().manual_seed(0))
+
+
+@pytest.mark.parametrize("policy", ["static", "lru", "lfu"])
+def test_a_model_with_caches_is_saved_and_loaded_with_them(tmp_path: Path, policy: CachePolicy) -> None:
+    model = build_model(SPEC).eval()
+    wanted = model(torch.empty(30, 0), IDS)
+    cache_embeddings(model, LOGS, cache_bytes=5 * 16, policy=policy)
+    assert not uncached_stacks(model)
+    loaded = load_model(save_model(model, tmp_path / "m.safetensors"))
+    assert describe_caches(loaded) == describe_caches(model)
+    for one in (model, loaded):
+        assert torch.allclose(one(torch.empty(30, 0), IDS), wanted, atol=1e-6)
+
+
+def test_one_cache_behind_another_survives_a_file(tmp_path: Path) -> None:
+    model = build_model(SPEC).eval()
+    (path, stack), *_ = uncached_stacks(model).items()
+    centroids = DecoderCache(stack, torch.rand(3, 8), search="product").eval()
+    wrap(model, path, EncoderCache(centroids, torch.tensor([1, 5])))
+    loaded = load_model(save_model(model, tmp_path / "m.safetensors"))
+    assert [body["kind"] for body in describe_caches(loaded).values()] == ["static", "decoder"]
+    assert torch.allclose(loaded(torch.empty(30, 0), IDS), model(torch.empty(30, 0), IDS), atol=1e-6)
+
+
+def test_only_features_with_a_dhe_can_have_a_cache() -> None:
+    with pytest.raises(InputError, match="feature 'b' has no DHE; those that have one: a, c"):
+        cache_embeddings(build_model(SPEC), {"b": LOGS["a"]}, cache_bytes=64)
+    with pytest.raises(InputError, match="is no DHE, but"):
+        restore_caches(torch.nn.Sequential(torch.nn.ReLU()), {"0": {"kind": "lru", "entries": 1}})
+
+
+def test_caches_that_do_not_fit_the_spec_are_a_corrupt_file(tmp_path: Path) -> None:
+    model = build_model(SPEC)
+    cache_embeddings(model, {"a": LOGS["a"]}, cache_bytes=64)
+    model.spec = ModelSpec(
+        name="m",
+        dense_features=0,
+        features=FEATURES[:1],
+        embeddings=(TableSpec(dim=4),),
+        bottom_mlp=(),
+        top_mlp=(1,),
+        interaction="concat",
+    )
+    with pytest.raises(CorruptFileError, match="do not fit"):
+        load_model(save_model(model, tmp_path / "m.safetensors"))
