@@ -1,0 +1,191 @@
+"""What a whole profile costs, in forward passes of the model, and what watching calls adds to a pass."""
+
+import os
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import torch
+from torch import nn
+from torch.profiler import ProfilerActivity
+from torch.profiler import profile as torch_profile
+
+from profiles.in_situ import InSituTimes
+from profiles.model_profile import ModelProfile
+from profiles.profile_options import ProfileOptions
+from profiles.providers import Target, find_target
+from profiles.tree import module_tree
+from profiles.walk import profile_target
+from tests.benchmarks.benchmark import Benchmark, Figures, main
+from tests.benchmarks.markdown import percent, significant, table, with_quartiles
+from tests.benchmarks.timing import Alternative, interleave, ratios, spread_of
+
+__all__ = ["BENCHMARK", "figures_of"]
+
+_MODELS = {"nanogpt": "nanogpt", "dlrm": "dlrm-bench"}
+_MOST_FORWARDS = {"nanogpt": 45, "dlrm": 150}
+_WANTED_INTERVAL = 0.05
+# Plain passes before and after the profile; pairs of a watched and a plain pass.
+_PASSES = {"nanogpt": 4, "dlrm": 40}
+_PAIRS = {"nanogpt": 10, "dlrm": 150}
+_RIVALS = {"watched": "recplan", "hooks": "a clock in forward hooks", "torch_profiler": "`torch.profiler`"}
+_INTRODUCTION = """\
+`recplan profile` runs every module alone on its captured inputs, with warm and with cold caches, and times it inside
+the model. One thread, float32, default options: `nanogpt` is GPT-2 small at 2 x 128 tokens, `dlrm-bench` a DLRM of 26
+bags at a batch of 256. Costs are CPU time of the process; a *forward* is the median of plain passes before and after
+the profile, in this run."""
+_MEANING = """\
+- **forwards**: CPU time of the whole profile, capture included, over that of one forward. Goals: at most 45 for
+  nanogpt, 150 for dlrm-bench.
+- **capture**: the pass that clones the inputs of every call and counts FLOPs and bytes; nothing is timed in it.
+- **interval**: half the 95 % interval of a module's warm latency, as a share of it; the goal is 5 % for the median one.
+- **watching calls**: how much longer a pass takes in which every module's call is timed; the goal is below 2 %. The
+  fastest of each kind are compared, since whatever disturbs makes passes longer."""
+
+
+def figures_of(profile: ModelProfile, cpu_s: float, forward_cpu_s: Sequence[float]) -> Figures:
+    """Costs and quality of one profile; `forward_cpu_s` are plain passes."""
+    forward_s = statistics.median(forward_cpu_s)
+    alone = [row for row in profile.modules if row.warm is not None]
+    intervals = [share for row in alone if (share := row.figures.get("interval_share")) is not None]
+    return {
+        "forwards": cpu_s / forward_s,
+        "forward_ms": spread_of([1e3 * value for value in forward_cpu_s]).to_object(),
+        "profile_cpu_s": cpu_s,
+        "capture_seconds": profile.costs["capture_seconds"],
+        "modules": len(profile.modules),
+        "run_alone": len(alone),
+        "median_interval": statistics.median(intervals),
+        "within_interval": sum(share <= _WANTED_INTERVAL for share in intervals) / len(intervals),
+    }
+
+
+def _cost_of(target: Target, passes: int) -> Figures:
+    forward = _forward(target)
+    forward()
+    before = [_cpu_s(forward) for _ in range(passes)]
+    profiles: list[ModelProfile] = []
+    cpu_s = _cpu_s(lambda: profiles.append(profile_target(target, options=ProfileOptions(threads=1, cold=True))))
+    after = [_cpu_s(forward) for _ in range(passes)]
+    return figures_of(profiles[0], cpu_s, before + after)
+
+
+def _overhead_of(target: Target, pairs: int) -> float:
+    times = InSituTimes(module_tree(target.model), target.model, target.batches, "cpu", [torch.no_grad])
+    for _ in range(0, pairs, 5):
+        times.visit(5)
+    return times.overhead
+
+
+def _rivals(target: Target, rounds: int) -> Figures:
+    """Passes under other tools over plain ones, round by round."""
+    forward = _forward(target)
+    timed = {
+        "plain": Alternative(call=forward),
+        "hooks": Alternative(call=partial(_under_hooks, target.model, forward)),
+        "torch_profiler": Alternative(call=partial(_under_torch_profiler, forward)),
+    }
+    seconds = interleave(timed, rounds)
+    return {name: ratios(seconds[name], seconds["plain"]).to_object() for name in ("hooks", "torch_profiler")}
+
+
+def _under_hooks(model: nn.Module, forward: Callable[[], object]) -> None:
+    stamps: list[int] = []
+
+    def before(module: nn.Module, args: object) -> None:
+        del module, args
+        stamps.append(time.perf_counter_ns())
+
+    def after(module: nn.Module, args: object, output: object) -> None:
+        del module, args, output
+        stamps.append(time.perf_counter_ns())
+
+    handles = [
+        handle
+        for module in model.modules()
+        for handle in (module.register_forward_pre_hook(before), module.register_forward_hook(after))
+    ]
+    forward()
+    for handle in handles:
+        handle.remove()
+
+
+def _under_torch_profiler(forward: Callable[[], object]) -> None:
+    # Each session writes two lines to stderr otherwise.
+    os.environ.setdefault("KINETO_LOG_LEVEL", "99")
+    with torch_profile(activities=[ProfilerActivity.CPU], with_modules=True):
+        forward()
+
+
+def _forward(target: Target) -> Callable[[], object]:
+    def forward() -> object:
+        with torch.no_grad():
+            return target.model(*target.args, **target.kwargs)
+
+    return forward
+
+
+def _cpu_s(call: Callable[[], object]) -> float:
+    start = time.process_time()
+    call()
+    return time.process_time() - start
+
+
+def _measure(quick: bool) -> Figures:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    models: dict[str, Figures] = {}
+    try:
+        for name, known_as in _MODELS.items():
+            target = find_target(known_as)
+            models[name] = _cost_of(target, _PASSES[name] // (2 if quick else 1))
+            models[name]["hook_overhead"] = _overhead_of(target, _PAIRS[name] // (2 if quick else 1))
+        rivals = _rivals(target, 10 if quick else 40)
+    finally:
+        torch.set_num_threads(threads)
+    return {
+        "nanogpt_forwards": models["nanogpt"]["forwards"],
+        "dlrm_forwards": models["dlrm"]["forwards"],
+        "hook_overhead": max(one["hook_overhead"] for one in models.values()),
+        "models": models,
+        "rivals": rivals,
+    }
+
+
+def _describe(report: Mapping[str, Any]) -> list[str]:
+    models, rivals = report["models"], report["rivals"]
+    columns = ("model", "forward, ms", "profile, forwards", "goal", "capture, s", "run alone", "median interval",
+               "within 5 %", "watching calls")  # fmt: skip
+    rows = [
+        (
+            _MODELS[name],
+            with_quartiles(one["forward_ms"]),
+            significant(one["forwards"]),
+            f"{_MOST_FORWARDS[name]}",
+            significant(one["capture_seconds"]),
+            f"{one['run_alone']} of {one['modules']}",
+            percent(one["median_interval"]),
+            percent(one["within_interval"]),
+            percent(one["hook_overhead"]),
+        )
+        for name, one in models.items()
+    ]
+    watched = 1 + models["dlrm"]["hook_overhead"]
+    others = [(_RIVALS[name], with_quartiles(spread)) for name, spread in rivals.items()]
+    return [
+        _INTRODUCTION,
+        "## Costs",
+        table(columns, rows),
+        "## A pass of dlrm-bench under each tool, over a plain pass",
+        table(("tool", "CPU time"), [(_RIVALS["watched"], significant(watched)), *others]),
+        "## What the figures mean",
+        _MEANING,
+    ]
+
+
+BENCHMARK = Benchmark(name="profile_cost", title="What a profile costs", measure=_measure, describe=_describe)
+
+if __name__ == "__main__":
+    main(BENCHMARK)

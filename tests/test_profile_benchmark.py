@@ -1,0 +1,44 @@
+from functools import partial
+
+import pytest
+import torch
+from torch import nn
+
+from profiles.profile_options import ProfileOptions
+from profiles.providers import InputBatch, Target
+from profiles.walk import profile_target
+from tests.benchmarks import profile_cost
+from tests.benchmarks.profile_cost import figures_of
+
+
+@pytest.fixture
+def target() -> Target:
+    model = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
+    return Target(name="small", model=model, batches=(InputBatch(args=(torch.ones(2, 4),)),))
+
+
+def test_costs_are_counted_in_median_forwards(target: Target) -> None:
+    profile = profile_target(target, options=ProfileOptions(budget_s=0.0))
+    figures = figures_of(profile, cpu_s=12.0, forward_cpu_s=[1.0, 2.0, 9.0])
+    assert figures["forwards"] == 6.0
+    assert (figures["modules"], figures["run_alone"]) == (3, 3)
+    assert figures["forward_ms"]["median"] == 2000.0
+    assert 0 <= figures["within_interval"] <= 1
+
+
+def test_every_tool_runs_the_model_and_leaves_no_hook(target: Target) -> None:
+    calls: list[object] = []
+    forward = partial(lambda: calls.append(target.model(*target.args)))
+    profile_cost._under_hooks(target.model, forward)
+    profile_cost._under_torch_profiler(forward)
+    assert len(calls) == 2
+    assert not any(module._forward_hooks or module._forward_pre_hooks for module in target.model.modules())
+
+
+def test_the_page_sets_the_costs_beside_the_goals(target: Target) -> None:
+    one = profile_cost._cost_of(target, 2) | {"hook_overhead": profile_cost._overhead_of(target, 5)}
+    rivals = profile_cost._rivals(target, 2)
+    page = "\n".join(profile_cost.BENCHMARK.describe({"models": {"nanogpt": one, "dlrm": one}, "rivals": rivals}))
+    assert "| dlrm-bench |" in page
+    assert "| 150 |" in page
+    assert "`torch.profiler`" in page
