@@ -66,6 +66,13 @@ def deepfm_flights() -> ModelSpec:
     return replace(dlrm_flights(), name="deepfm-flights", interaction="fm", deep_mlp=(64,))
 
 
+def deepfm_bench() -> ModelSpec:
+    """A DeepFM of dense part 1024-4096-512: 26 tables of Criteo Kaggle's rows, 512 wide (69.1 GB), bags of 10 ids."""
+    features = tuple(replace(feature, pooling=10.0) for feature in dlrm_kaggle().features)
+    tables = _tables("deepfm-bench", features, dense_features=1024, bottom=(4096, 512), top=(1,))
+    return replace(tables, interaction="fm", deep_mlp=(512,))
+
+
 def dlrm_bench() -> ModelSpec:
     """A DLRM of 26 sum-pooled bags of 10 k rows x 64 with 10 ids each: 1,192,919,040 FLOPs at batch 256."""
     features = tuple(Feature(name=f"C{i + 1}", cardinality=10_000, pooling=10.0) for i in range(26))
@@ -92,6 +99,7 @@ def _tables(
 
 
 for _name, _builder in {
+    "deepfm-bench": deepfm_bench,
     "deepfm-flights": deepfm_flights,
     "dlrm-bench": dlrm_bench,
     "dlrm-flights": dlrm_flights,

@@ -42,21 +42,28 @@ class TorchrecModel:
 
 
 def deepfm() -> TorchrecModel:
-    """`SimpleDeepFMNN`, dense part 1024-4096-512, deep part 13824-512.
-
-    26 tables with the rows of Criteo Kaggle, 512 wide (69.1 GB), bags of 0 to 20 ids.
-    """
+    """`SimpleDeepFMNN` in the shape of our own `deepfm-bench`, with bags of 0 to 20 ids."""
+    spec = get_preset("deepfm-bench")
 
     def build(tables: Any) -> "nn.Module":
         from torchrec.models.deepfm import SimpleDeepFMNN
 
         model: nn.Module = SimpleDeepFMNN(
-            num_dense_features=1024, embedding_bag_collection=tables, hidden_layer_size=4096, deep_fm_dimension=512
+            num_dense_features=spec.dense_features,
+            embedding_bag_collection=tables,
+            hidden_layer_size=spec.bottom_mlp[0],
+            deep_fm_dimension=spec.deep_mlp[0],
         )
         return model
 
-    features = tuple(replace(feature, pooling=10.0) for feature in get_preset("dlrm-kaggle").features)
-    return TorchrecModel(name="deepfm", dense_features=1024, features=features, dim=512, build=build, varying=True)
+    return TorchrecModel(
+        name="deepfm",
+        dense_features=spec.dense_features,
+        features=spec.features,
+        dim=spec.bottom_mlp[-1],
+        build=build,
+        varying=True,
+    )
 
 
 def dlrm() -> TorchrecModel:

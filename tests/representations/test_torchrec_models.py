@@ -5,6 +5,8 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from profiles.providers import Target
+from representations.presets import get_preset
+from representations.target import build_target
 from representations.torchrec_models import TorchrecModel, deepfm, dlrm, torchrec_target
 
 pytest.importorskip("torchrec")
@@ -22,6 +24,12 @@ def flops_of(target: Target) -> int:
 
 def test_torchrecs_dlrm_has_the_flops_of_ours() -> None:
     assert flops_of(small(dlrm())) == 1_192_919_040
+
+
+def test_torchrecs_deepfm_has_the_flops_of_ours() -> None:
+    ours = build_target(get_preset("deepfm-bench"), budget_bytes=1_000_000, batch=16)
+    torchrecs = torchrec_target(deepfm(), budget_bytes=1_000_000, batch=16)
+    assert flops_of(torchrecs) == flops_of(ours) == 6_845_628_928 // 16
 
 
 def test_deepfm_has_the_papers_four_modules_and_dense_part() -> None:
