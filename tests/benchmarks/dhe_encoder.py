@@ -1,17 +1,19 @@
 """The DHE encoder beside torch, and a whole DHE beside its matrix products."""
 
+from collections import deque
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
-import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from profiles.errors import MeasurementError
-from representations.dhe.embedding import DheEmbedding
+from representations.dhe.embedding import DheEmbedding, set_streaming
 from representations.dhe.encoder import DheEncoder
 from representations.dhe.hashing import HASH_MODULUS
-from representations.dhe.kernels import encode_31
+from representations.dhe.mish import Mish
+from representations.dhe.streaming import BLOCK_ROWS
 from representations.specs import DheSpec, Feature
 from tests.benchmarks.benchmark import Benchmark, Figures, main
 from tests.benchmarks.markdown import table, with_quartiles
@@ -24,55 +26,69 @@ __all__ = ["BENCHMARK", "alternatives", "check_equal", "figures_of"]
 _IDS = 3328
 _SPEC = DheSpec(dim=16, k=1024, widths=(128,))
 _FEATURE = Feature(name="id", cardinality=10_000_000)
+_LARGE = 2**40
 # Two roundings of a float32 in [-1, 1].
 _TOLERANCE = 2.5e-7
 _LABELS = {
-    "encoder": "encoder",
-    "kernel": "encoder, memory given",
+    "encoder": "encoder, block by block",
+    "encoder_whole": "encoder, all ids at once",
+    "encoder_large_ids": "encoder of ids up to 2**40, block by block",
     "torch": "encoder in torch, `%` on int64",
-    "torch_folded": "encoder in torch, shifts and adds",
+    "torch_fallback": "encoder in torch, in place",
     "torch_compile": "encoder in torch, compiled",
     "gemm_1": "first matrix product",
     "gemm_2": "second matrix product",
-    "stack": "whole DHE",
+    "mish": "activation",
+    "torch_mish": "activation in torch",
+    "stack": "whole DHE, streaming",
+    "stack_of_modules": "whole DHE, module by module",
 }
 _RATIOS = {
     "speedup_over_torch": "torch, `%` on int64, over encoder",
-    "speedup_over_torch_folded": "torch, shifts and adds, over encoder",
+    "speedup_over_torch_fallback": "torch, in place, over encoder",
     "speedup_over_torch_compile": "torch compiled over encoder",
+    "speedup_over_torch_all_at_once": "torch, `%` on int64, over encoder of all ids at once",
     "share_of_first_gemm": "encoder over first matrix product",
-    "stack_over_gemms": "whole DHE over both matrix products",
+    "share_of_first_gemm_all_at_once": "encoder of all ids at once over first matrix product",
+    "mish_speedup": "activation in torch over activation",
+    "stack_over_gemms": "whole DHE, streaming, over both matrix products",
+    "modules_over_gemms": "whole DHE, module by module, over both matrix products",
 }
 _INTRODUCTION = f"""\
 A DHE of {_SPEC.k} hashes, decoded by {_SPEC.k}-{_SPEC.widths[0]}-{_SPEC.dim} with Mish, on {_IDS:,} ids of
 {_FEATURE.cardinality:,}: the 26 features of a batch of 128. One thread, float32. Figures are medians over rounds with
 quartiles in brackets; the alternatives take turns within a round. The encoders' outputs are compared first."""
-_MEANING = """\
-- **encoder**: ids to scaled hashes by the project's compiled kernel, called as the module that models call.
-- *memory given*: the kernel alone, into memory that it wrote before; what is left of the encoder's time goes to fresh
-  memory for each call's 13.6 MB of output.
+_MEANING = f"""\
+- **encoder, block by block**: ids to scaled hashes by the project's compiled kernel, {BLOCK_ROWS} ids at a time into
+  memory that each block overwrites, as a streaming DHE calls it: what hashing costs a DHE.
+- *all ids at once*: the encoder called as a module, with an output of 13.6 MB that goes to memory and back.
 - **torch, `%` on int64**: the formula as it stands, in plain tensor operations; the base of `speedup_over_torch`.
-- **torch, shifts and adds**: the project's own fallback for tensors that the kernel cannot take; *compiled* is the
-  `%` formula under `torch.compile`, in full runs where a C++ compiler is.
-- **first, second matrix product**: `torch.mm` into a given output, without bias.
-- **whole DHE**: ids to embeddings; `stack_over_gemms` says how much hashing, biases, activation and allocation add to
-  the products that no decoder of this shape can do without."""
+- **torch, in place**: the project's own fallback for tensors that the kernel cannot take; *compiled* is the `%`
+  formula under `torch.compile`, in full runs where a C++ compiler is.
+- **first, second matrix product**: `torch.mm` into a given output, without bias, of all ids at once.
+- **whole DHE**: ids to embeddings, *streaming* (`set_streaming`: blocks of encodings go into the first product at
+  once, which then runs from the cache) or *module by module* (encoder, then decoder, as planned and profiled).
+  `stack_over_gemms` says how much hashing, biases, activation and allocation add to the products that no decoder of
+  this shape can do without; below 1, reading from the cache saves more than all of these cost."""
 
 _REFERENCE = """\
-- Reference: on a processor with AVX-512 the same kernel took 0.51 ms, torch's int64 arithmetic 38.8 ms (76 times as
-  much), the first matrix product 8.7 ms (the encoder 6 % of it). Where the encoder takes a larger share here, fresh
-  memory is not the reason (the line of given memory shows its part); presumably the width of the vector unit is: three
-  integer multiplications per hash run in 64-bit lanes, of which AVX2 has four and AVX-512 eight."""
+- Reference: on a processor with AVX-512 an earlier kernel (one product of 64 bits per lane) took 0.51 ms, torch's
+  int64 arithmetic 38.8 ms (76 times as much), the first matrix product 8.7 ms (the encoder 6 % of it).
+- On AVX2 that kernel took 3.0 ms where the one of today takes 1.0 to 1.3 ms: eight hashes of 32 bits per vector
+  instead of four of 64, a 16-bit product for the quotient by 1,000,000 instead of two of 32 bits, and three rows side
+  by side, as one row alone waits for the results of its own multiplications.
+- Tried and left: letting the compiler vectorise the 32-bit formula (2.0 ms: two permutations per vector); quotients in
+  float32 (1.06 against 0.94 ms); shifts and adds in torch (80 ms against 28 ms in place). Not built: tables of partial
+  hashes per byte of the id, whose three loads and two additions per hash need 3 MB per feature, six decoders' worth."""
 
 
 def encoders(ids_N: Tensor, encoder: DheEncoder, *, compiled: bool) -> dict[str, Callable[[], Tensor]]:
     """The encoder and its rivals."""
     arguments = (ids_N, encoder.a_K, encoder.b_K, encoder.prime, HASH_MODULUS)
     found: dict[str, Callable[[], Tensor]] = {
-        "encoder": lambda: encoder(ids_N),
-        "kernel": _kernel(ids_N, encoder),
+        "encoder_whole": lambda: encoder(ids_N),
         "torch": lambda: torch_hashing.encode(*arguments),
-        "torch_folded": lambda: encoder._in_torch(ids_N),
+        "torch_fallback": lambda: encoder._in_torch(ids_N),
     }
     if compiled:
         fused = torch.compile(torch_hashing.encode)
@@ -80,16 +96,9 @@ def encoders(ids_N: Tensor, encoder: DheEncoder, *, compiled: bool) -> dict[str,
     return found
 
 
-def _kernel(ids_N: Tensor, encoder: DheEncoder) -> Callable[[], Tensor]:
-    out_NK = torch.empty(len(ids_N), encoder.k)
-    arrays = (ids_N.numpy(), encoder.a_K.numpy(), encoder.b_K.numpy())
-    scale, shift = np.float32(2 / (HASH_MODULUS - 1)), np.float32(-1)
-
-    def encode() -> Tensor:
-        encode_31(*arrays, scale, shift, out_NK.numpy())
-        return out_NK
-
-    return encode
+def block_by_block(encoder: DheEncoder, ids_N: Tensor) -> Callable[[], object]:
+    """Encodes every block and drops it."""
+    return lambda: deque(encoder.blocks(ids_N, BLOCK_ROWS), maxlen=0)
 
 
 def check_equal(outputs: Mapping[str, Tensor]) -> None:
@@ -106,17 +115,29 @@ def check_equal(outputs: Mapping[str, Tensor]) -> None:
 
 def alternatives(count: int, *, compiled: bool) -> dict[str, Alternative]:
     """What is timed, on so many ids."""
-    ids_N = torch.randint(_FEATURE.cardinality, (count,), generator=torch.Generator().manual_seed(0))
+    generator = torch.Generator().manual_seed(0)
+    ids_N = torch.randint(_FEATURE.cardinality, (count,), generator=generator)
+    large_N = torch.randint(_LARGE, (count,), generator=generator)
     dhe = DheEmbedding(_FEATURE, _SPEC).eval()
+    streaming = DheEmbedding(_FEATURE, _SPEC).eval()
+    set_streaming(streaming, enabled=True)
     rivals = encoders(ids_N, dhe.encoder, compiled=compiled)
-    check_equal({name: encode() for name, encode in rivals.items()})
-    fast = {"encoder", "kernel", "torch_compile"}
+    blocks = torch.cat([block.clone() for block in dhe.encoder.blocks(ids_N, BLOCK_ROWS)])
+    check_equal({name: encode() for name, encode in rivals.items()} | {"encoder": blocks})
+    fast = {"encoder_whole", "torch_compile"}
     timed = {name: Alternative(call=encode, calls=10 if name in fast else 1) for name, encode in rivals.items()}
     hidden, outputs = _SPEC.layers
+    activations = torch.randn(count, hidden[1], generator=generator)
+    large = DheEncoder(_SPEC.k, _LARGE)
     return timed | {
+        "encoder": Alternative(call=block_by_block(dhe.encoder, ids_N), calls=10),
+        "encoder_large_ids": Alternative(call=block_by_block(large, large_N), calls=3),
         "gemm_1": Alternative(call=_product(count, *hidden), calls=3),
         "gemm_2": Alternative(call=_product(count, *outputs), calls=10),
-        "stack": Alternative(call=lambda: dhe(ids_N), calls=3),
+        "mish": Alternative(call=partial(Mish(), activations), calls=10),
+        "torch_mish": Alternative(call=partial(nn.Mish(), activations), calls=3),
+        "stack": Alternative(call=lambda: streaming(ids_N), calls=3),
+        "stack_of_modules": Alternative(call=lambda: dhe(ids_N), calls=3),
     }
 
 
@@ -139,13 +160,14 @@ def _measure(quick: bool) -> Figures:
 def figures_of(seconds: Samples) -> Figures:
     """Times and ratios of what was timed."""
     products = [first + second for first, second in zip(seconds["gemm_1"], seconds["gemm_2"], strict=True)]
-    spreads = {
-        f"speedup_over_{name}": ratios(values, seconds["encoder"])
-        for name, values in seconds.items()
-        if name.startswith("torch")
-    }
+    encoders = [name for name in ("torch", "torch_fallback", "torch_compile") if name in seconds]
+    spreads = {f"speedup_over_{name}": ratios(seconds[name], seconds["encoder"]) for name in encoders}
+    spreads["speedup_over_torch_all_at_once"] = ratios(seconds["torch"], seconds["encoder_whole"])
     spreads["share_of_first_gemm"] = ratios(seconds["encoder"], seconds["gemm_1"])
+    spreads["share_of_first_gemm_all_at_once"] = ratios(seconds["encoder_whole"], seconds["gemm_1"])
+    spreads["mish_speedup"] = ratios(seconds["torch_mish"], seconds["mish"])
     spreads["stack_over_gemms"] = ratios(seconds["stack"], products)
+    spreads["modules_over_gemms"] = ratios(seconds["stack_of_modules"], products)
     return {
         **{name: spread.median for name, spread in spreads.items()},
         "ratios": {name: spread.to_object() for name, spread in spreads.items()},
