@@ -97,6 +97,9 @@ def walking(
             target = preprocessor.prepare_target(target)
         if target.model is not given:
             held = stack.enter_context(preserved(target.model, copies_parameters=options.backward))
+        for profiler in profilers:
+            if options.folder and getattr(profiler, "folder", options.folder) is None:
+                object.__setattr__(profiler, "folder", options.folder)
         yield Walk(target, options, preprocessors, profilers, held)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from torch import nn
 
@@ -18,6 +19,7 @@ class Counting:
     name: str = "counting"
     visits: int = 1
     raises_at: str = ""
+    folder: Path | None = None
     log: list[str] = field(default_factory=list)
     figures: tuple[Figure, ...] = (Figure(name="visits_made", title="Visits", aggregation="sum"),)
 

@@ -2,6 +2,7 @@ import math
 import random
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -250,6 +251,13 @@ def test_a_profiler_that_raises_is_a_note_on_the_row(step: str) -> None:
     row = profile.rows[0]
     assert (row.provenance, row.reason) == ("measured", f"counting: RuntimeError: no {step}")
     assert row.warm is not None
+
+
+def test_profilers_without_a_folder_get_that_of_the_options(tmp_path: Path) -> None:
+    own, given = Counting(folder=tmp_path / "own"), Counting()
+    options = replace(QUICK, folder=tmp_path)
+    profile_model(nn.Linear(2, 2), (torch.ones(1, 2),), options=options, profilers=[own, given])
+    assert (own.folder, given.folder) == (tmp_path / "own", tmp_path)
 
 
 def test_modules_left_out_keep_their_time_in_the_model() -> None:
