@@ -25,6 +25,7 @@ def _built_in(module: str, class_name: str) -> Callable[[str], Preprocessor]:
 
 
 preprocessors.register("autocast", _built_in("profiles.preprocessors.precision", "Autocast"))
+preprocessors.register("batch", _built_in("profiles.preprocessors.batch", "BatchSize"))
 preprocessors.register("compile", _built_in("profiles.preprocessors.compilation", "Compile"))
 preprocessors.register("dtype", _built_in("profiles.preprocessors.dtype", "CastDtype"))
 preprocessors.register("rows", _built_in("profiles.preprocessors.rows", "CutRows"))
