@@ -18,12 +18,13 @@ from profiles.providers.models import ModelProvider
 from profiles.providers.protocol import BuiltComponent, ComponentProvider
 from profiles.providers.target import Target
 from profiles.records import ComponentProfile
+from profiles.results.testing import ResultWriterContract
 from profiles.store import ProfileStore
 from profiles.sweep import SweepOptions, sweep
 from profiles.traffic import state_bytes, tensors_of
 from profiles.walk import profile_model
 
-__all__ = ["ComponentProviderContract", "ModelProviderContract", "ProfilerContract"]
+__all__ = ["ComponentProviderContract", "ModelProviderContract", "ProfilerContract", "ResultWriterContract"]
 
 
 class ComponentProviderContract:

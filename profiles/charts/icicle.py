@@ -7,6 +7,7 @@ import polars as pl
 
 from profiles.charts.colour_metrics import ICICLE_METRICS, ColourMetric, reading
 from profiles.charts.icicle_labels import (
+    HOVERED,
     IS_PALE,
     IS_SEARCHING,
     LEFT,
@@ -15,8 +16,9 @@ from profiles.charts.icicle_labels import (
     name_labels,
     strip,
     tooltips,
+    width_px,
 )
-from profiles.charts.icicle_rows import icicle_frame
+from profiles.charts.icicle_rows import PLACE_COLUMNS, icicle_frame
 from profiles.charts.theme import RAMP, themed
 from profiles.errors import UnknownNameError
 from profiles.profilers.protocol import Figure
@@ -26,6 +28,8 @@ __all__ = ["ICICLE_METRICS", "icicle_chart", "icicle_frame"]
 # The name of the view of rectangles; a browser finds them by the class `modules_marks`.
 MODULES = "modules"
 _ROW_HEIGHT = 36
+# Narrower rectangles would be all edge.
+_LEAST_EDGE_PX = 5
 _UNKNOWN, _MATCH, _EDGE = "#ECEFF1", "#D55E00", "#263238"
 _FORMS = {"_ms": (".3~g", " ms"), "_share": (".2~%", ""), "_bytes": (".3~s", "B")}
 _EXCESS_FILL, _EXCESS_EDGE = "#FDEEE6", "#D55E00"
@@ -60,7 +64,7 @@ def icicle_chart(
     ends = [float(x1) for x1 in frame["x1"]]
     right = f"(isDefined(zoom.x1) ? zoom.x1[0] : {max(ends, default=1.0) or 1.0})"
     scale = alt.Scale(domain=alt.ExprRef(f"[{LEFT}, {right}]"), nice=False, zero=False)
-    base = alt.Chart(frame).transform_calculate(
+    base = alt.Chart(frame.select(_shown_columns(frame, offered))).transform_calculate(
         value="datum[metric]",
         is_match=f"{IS_SEARCHING} && indexof(lower({_SEARCHED}), lower(trim(query))) >= 0",
     )
@@ -68,8 +72,8 @@ def icicle_chart(
     beyond = base.transform_filter("isValid(datum.excess)")
     levels = len(set(frame["depth"]))
     layers = [
-        _rectangles(drawn, scale, levels, offered),
-        _excesses(beyond, scale),
+        _rectangles(drawn, scale, right, levels, offered),
+        _excesses(beyond, scale, right),
         excess_labels(beyond, scale, right),
         _skipped(base, scale),
         *name_labels(drawn, scale, right, offered.values()),
@@ -77,6 +81,12 @@ def icicle_chart(
     ]
     chart = alt.LayerChart(layer=layers, width=width, height=_ROW_HEIGHT * (levels + STRIP), title=title)
     return themed(chart.add_params(*_inputs(offered, metric)))
+
+
+def _shown_columns(frame: pl.DataFrame, offered: Mapping[str, ColourMetric]) -> list[str]:
+    """The page carries no other columns."""
+    wanted = {*PLACE_COLUMNS, *HOVERED, *offered, "label", "reason"}
+    return [column for column in frame.columns if column in wanted]
 
 
 def _figure_metric(figure: Figure) -> ColourMetric:
@@ -96,7 +106,9 @@ def _inputs(offered: Mapping[str, ColourMetric], metric: str) -> tuple[alt.Param
     return alt.param("metric", value=metric, bind=choice), alt.param("query", value="", bind=search)
 
 
-def _rectangles(base: alt.Chart, scale: alt.Scale, levels: int, offered: Mapping[str, ColourMetric]) -> alt.Chart:
+def _rectangles(
+    base: alt.Chart, scale: alt.Scale, right: str, levels: int, offered: Mapping[str, ColourMetric]
+) -> alt.Chart:
     zoom = alt.selection_point(name="zoom", fields=["x0", "x1", "path"], on="click", clear="dblclick")
     edge = alt.when("datum.is_match").then(alt.value(_MATCH)).when(_IS_MARKED).then(alt.value(_EDGE))
     rows = alt.Scale(domain=[-STRIP, levels], reverse=True, nice=False, zero=False)
@@ -110,7 +122,11 @@ def _rectangles(base: alt.Chart, scale: alt.Scale, levels: int, offered: Mapping
             y2="depth_end:Q",
             color=alt.when("!isValid(datum.value)").then(alt.value(_UNKNOWN)).otherwise(_colour(offered)),
             stroke=edge.otherwise(alt.value("white")),
-            strokeWidth=alt.when("datum.is_match").then(alt.value(2.5)).otherwise(alt.value(1.2)),
+            strokeWidth=alt.when("datum.is_match")
+            .then(alt.value(2.5))
+            .when(f"{width_px(right)} < {_LEAST_EDGE_PX}")
+            .then(alt.value(0.15))
+            .otherwise(alt.value(1.2)),
             opacity=alt.when(IS_PALE).then(alt.value(0.3)).otherwise(alt.value(1)),
             tooltip=tooltips(),
         )
@@ -137,11 +153,20 @@ def _colour(offered: Mapping[str, ColourMetric]) -> alt.Color:
     return alt.Color("value:Q", title="colour", legend=legend, scale=scale)
 
 
-def _excesses(base: alt.Chart, scale: alt.Scale) -> alt.Chart:
+def _excesses(base: alt.Chart, scale: alt.Scale, right: str) -> alt.Chart:
     """Beside a module what its children come to beyond it."""
     excesses: alt.Chart = base.mark_rect(
         clip=True, fill=_EXCESS_FILL, stroke=_EXCESS_EDGE, strokeDash=[3, 3], cursor="pointer"
-    ).encode(x=alt.X("end:Q", scale=scale), x2="x1:Q", y=alt.Y("depth:Q"), y2="depth_end:Q", tooltip=tooltips())
+    ).encode(
+        x=alt.X("end:Q", scale=scale),
+        x2="x1:Q",
+        y=alt.Y("depth:Q"),
+        y2="depth_end:Q",
+        strokeWidth=alt.when(f"{width_px(right, 'end', 'x1')} < {_LEAST_EDGE_PX}")
+        .then(alt.value(0))
+        .otherwise(alt.value(1)),
+        tooltip=tooltips(),
+    )
     return excesses
 
 

@@ -6,7 +6,18 @@ import altair as alt
 
 from profiles.charts.colour_metrics import ColourMetric, reading
 
-__all__ = ["IS_PALE", "IS_SEARCHING", "LEFT", "STRIP", "excess_labels", "name_labels", "strip", "tooltips"]
+__all__ = [
+    "HOVERED",
+    "IS_PALE",
+    "IS_SEARCHING",
+    "LEFT",
+    "STRIP",
+    "excess_labels",
+    "name_labels",
+    "strip",
+    "tooltips",
+    "width_px",
+]
 
 LEFT = "(isDefined(zoom.x0) ? zoom.x0[0] : 0)"
 IS_SEARCHING = "length(trim(query)) > 0"
@@ -15,10 +26,10 @@ IS_PALE = f"{IS_SEARCHING} && !datum.is_match"
 STRIP = 0.7
 _PAD_PX, _LEAST_ROOM_PX, _PX_PER_LETTER = 5, 24, 6.2
 _INK, _MUTED, _MATCH, _EXCESS_INK = "#111111", "#33424d", "#A63C00", "#A63C00"
-_HINT = "'click a module to zoom in'"
+_HINT = "'click a module to zoom in, double click to go back'"
 _ZOOMED = "'↺ whole model   ›   ' + zoom.path[0] + '   (double click or click here to go back)'"
 
-_HOVERED: Mapping[str, str] = {
+HOVERED: Mapping[str, str] = {
     "path": "path",
     "class_name": "class",
     "calls": "calls",
@@ -39,12 +50,16 @@ _HOVERED: Mapping[str, str] = {
 }
 
 
+def width_px(right: str, start: str = "x0", end: str = "end") -> str:
+    """How wide a rectangle is in the zoomed window, which ends at `right`."""
+    return f"((min(datum.{end}, {right}) - max(datum.{start}, {LEFT})) / ({right} - {LEFT}) * width)"
+
+
 def name_labels(base: alt.Chart, scale: alt.Scale, right: str, metrics: Iterable[ColourMetric]) -> list[alt.Chart]:
     """The module's name, and below it its value of the chosen metric, where there is room, inside the zoomed window."""
-    start = f"max(datum.x0, {LEFT})"
-    room_px = f"((min(datum.end, {right}) - {start}) / ({right} - {LEFT}) * width - {2 * _PAD_PX})"
+    room_px = f"({width_px(right)} - {2 * _PAD_PX})"
     placed = base.transform_calculate(
-        start=start,
+        start=f"max(datum.x0, {LEFT})",
         upper="datum.depth + 0.34",
         lower="datum.depth + 0.72",
         reading=f"isValid(datum.value) ? {reading(metrics, 'metric', 'datum.value')} : ''",
@@ -68,8 +83,7 @@ def name_labels(base: alt.Chart, scale: alt.Scale, right: str, metrics: Iterable
 
 def excess_labels(base: alt.Chart, scale: alt.Scale, right: str) -> alt.Chart:
     """By how much a module's children come to more than it does, where there is room."""
-    start = f"max(datum.end, {LEFT})"
-    room_px = f"((min(datum.x1, {right}) - {start}) / ({right} - {LEFT}) * width)"
+    start, room_px = f"max(datum.end, {LEFT})", width_px(right, "end", "x1")
     labels: alt.Chart = (
         base.transform_calculate(start=start, middle="datum.depth + 0.5", text="'+' + format(datum.excess, '.0%')")
         .transform_filter(f"{room_px} > {_PX_PER_LETTER} * length(datum.text) + {_PAD_PX}")
@@ -103,4 +117,4 @@ def strip(base: alt.Chart) -> list[alt.Chart]:
 
 def tooltips() -> list[alt.Tooltip]:
     """Every figure of a module, with how it came about."""
-    return [alt.Tooltip(f"{field}:N", title=title) for field, title in _HOVERED.items()]
+    return [alt.Tooltip(f"{field}:N", title=title) for field, title in HOVERED.items()]

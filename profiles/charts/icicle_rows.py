@@ -12,9 +12,10 @@ from profiles.profilers.protocol import Figure
 from profiles.records import ComponentProfile
 from profiles.units import format_bytes, format_count, format_ms
 
-__all__ = ["MARKS", "icicle_frame"]
+__all__ = ["MARKS", "PLACE_COLUMNS", "icicle_frame"]
 
 MARKS: Mapping[str, str] = {"aggregated": "Σ ", "estimated": "≈ ", "skipped": "× "}
+PLACE_COLUMNS = ("x0", "x1", "end", "depth", "depth_end", "excess", "skipped_px")
 # Less is noise of the two medians.
 _LEAST_EXCESS = 0.005
 _FORMS: Mapping[str, tuple[str, Callable[[float], str]]] = {

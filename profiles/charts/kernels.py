@@ -21,7 +21,7 @@ _SCHEMA = {
     "share": pl.Float64,
     "rank": pl.Int64,
 }
-_MOST_BARS, _MOST_KERNELS = 24, 7
+_MOST_BARS, _MOST_KERNELS = 24, 6
 _BAR_HEIGHT = 22
 _OTHERS_COLOUR = "#B4BEC6"
 
@@ -30,7 +30,7 @@ def kernel_frame(kernels: Sequence[KernelTime], *, phase: str = "forward") -> pl
     """Milliseconds and calls per pass by module and kernel, the slowest module first (`rank`); `share` is of them all.
 
     Modules stand for all that they hold, as deep in the tree as leaves at most 24 of them. Beyond 24 modules and the
-    seven kernels with the most time the others are summed.
+    six kernels with the most time the others are summed.
     """
     chosen = [kernel for kernel in kernels if kernel.phase == phase]
     depth = _depth([kernel.path for kernel in chosen if kernel.path])
@@ -80,7 +80,7 @@ def kernel_chart(kernels: Sequence[KernelTime], *, phase: str = "forward", width
                 alt.Tooltip("calls:Q", format=".3~g", title="calls per pass"),
             ],
         )
-        .properties(width=width, height=alt.Step(_BAR_HEIGHT))
+        .properties(width=width, height=_BAR_HEIGHT * max(len(modules), 1))
     )
     return themed(chart)
 

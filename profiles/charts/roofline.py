@@ -1,5 +1,6 @@
 """The roofline of a profile (Williams et al., 2009): FLOP/s over FLOPs per byte, under the device's peaks."""
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -20,7 +21,8 @@ _TEXTS = ("path", "class_name", "group", "device", "dtype", "latency_text", "rat
 _NUMBERS = ("intensity", "flops_per_s", "roof_share", "latency_ms", "share")
 _SCHEMA = {**dict.fromkeys(_TEXTS, pl.String), **dict.fromkeys(_NUMBERS, pl.Float64)}
 _ROOF_SCHEMA = {"roof": pl.String, "intensity": pl.Float64, "flops_per_s": pl.Float64}
-_MOST_CLASSES, _MOST_NAMED = 6, 5
+_MOST_CLASSES, _MOST_NAMED, _LEAST_GAP = 6, 5, 0.05
+_AXES = ("intensity", "flops_per_s")
 _OTHERS, _OTHERS_COLOUR = "other classes", "#8A97A1"
 # Roofs reach this many times beyond the points.
 _MARGIN = 4.0
@@ -74,22 +76,33 @@ def roofline_chart(rows: Sequence[ComponentProfile], *, phase: str = "forward", 
     """Every point a module, as large as its part of the model's latency; lines are what the device allows."""
     points = roofline_frame(rows, phase=phase)
     roofs = roof_frame(points)
-    layers = [_points(points), _names(points.head(_MOST_NAMED))]
+    layers = [_points(points, roofs), _names(_named(points, roofs))]
     if not roofs.is_empty():
         layers = [*_roofs(roofs), *layers]
     return themed(alt.LayerChart(layer=layers, width=width, height=360))
 
 
-def _points(points: pl.DataFrame) -> alt.Chart:
+def _points(points: pl.DataFrame, roofs: pl.DataFrame) -> alt.Chart:
+    shown = pl.concat([points.select(_AXES), roofs.select(_AXES)])
     groups = [name for name, _ in Counter(points["group"]).most_common() if name != _OTHERS]
     colours = [*PALETTE[: len(groups)], _OTHERS_COLOUR]
     chart: alt.Chart = (
         alt.Chart(points)
         .mark_circle(opacity=0.75, stroke="white", strokeWidth=0.8)
         .encode(
-            x=alt.X("intensity:Q", title="FLOPs per byte moved", scale=_log_scale(), axis=_log_axis(".3~g")),
-            y=alt.Y("flops_per_s:Q", title="FLOP/s, alone and warm", scale=_log_scale(), axis=_log_axis("~s")),
-            size=alt.Size("share:Q", title="of the time", scale=alt.Scale(range=[40, 700], zero=True), legend=_sizes()),
+            x=alt.X(
+                "intensity:Q",
+                title="FLOPs per byte moved",
+                scale=_log_scale(shown["intensity"]),
+                axis=_log_axis(shown["intensity"], ".3~g"),
+            ),
+            y=alt.Y(
+                "flops_per_s:Q",
+                title="FLOP/s, alone and warm",
+                scale=_log_scale(shown["flops_per_s"]),
+                axis=_log_axis(shown["flops_per_s"], "~s"),
+            ),
+            size=alt.Size("share:Q", scale=alt.Scale(range=[40, 700], zero=True), legend=None),
             color=alt.Color(
                 "group:N", title="class", scale=alt.Scale(domain=[*groups, *_others(points)], range=colours)
             ),
@@ -107,11 +120,23 @@ def _points(points: pl.DataFrame) -> alt.Chart:
     return chart
 
 
+def _named(points: pl.DataFrame, roofs: pl.DataFrame) -> pl.DataFrame:
+    """The modules with the most time whose names do not lie on one another."""
+    low, high = _log_domain(pl.concat([points["flops_per_s"], roofs["flops_per_s"]]))
+    room = math.log(high / low) * _LEAST_GAP
+    chosen: list[int] = []
+    rates = [math.log(rate) for rate in points["flops_per_s"]]
+    for index, rate in enumerate(rates):
+        if len(chosen) < _MOST_NAMED and all(abs(rate - rates[other]) > room for other in chosen):
+            chosen.append(index)
+    return points[chosen]
+
+
 def _names(points: pl.DataFrame) -> alt.Chart:
     """The paths of the modules with the most time."""
     names: alt.Chart = (
         alt.Chart(points)
-        .mark_text(align="left", dx=10, dy=-8, fontSize=10, limit=170, color="#33424d")
+        .mark_text(align="left", dx=10, dy=-8, fontSize=10, limit=260, color="#33424d")
         .encode(x="intensity:Q", y="flops_per_s:Q", text="path:N")
     )
     return names
@@ -131,16 +156,21 @@ def _others(points: pl.DataFrame) -> list[str]:
     return [_OTHERS] if _OTHERS in set(points["group"]) else []
 
 
-def _log_scale() -> alt.Scale:
-    return alt.Scale(type="log", nice=False, padding=24)
+def _log_domain(values: pl.Series) -> tuple[float, float]:
+    """Twice as far as the values, so that few that are alike do not fill the chart."""
+    known = [float(value) for value in values] or [1.0]
+    return min(known) / 2, max(known) * 2
 
 
-def _log_axis(number: str) -> alt.Axis:
-    return alt.Axis(format=number, tickCount=6)
+def _log_scale(values: pl.Series) -> alt.Scale:
+    return alt.Scale(type="log", nice=False, domain=list(_log_domain(values)))
 
 
-def _sizes() -> alt.Legend:
-    return alt.Legend(format=".1~%", tickCount=3)
+def _log_axis(values: pl.Series, number: str) -> alt.Axis:
+    """Lines at powers of ten alone, where there are several."""
+    low, high = (math.log10(end) for end in _log_domain(values))
+    powers = [10.0**power for power in range(math.ceil(low), math.floor(high) + 1)]
+    return alt.Axis(format=number, values=powers) if len(powers) > 1 else alt.Axis(format=number, tickCount=5)
 
 
 def _point(row: ComponentProfile, whole: Latency | None, group: str) -> dict[str, Any]:

@@ -32,7 +32,7 @@ PROVENANCE_DASHES: Mapping[str, list[int]] = {
     "skipped": [1, 3],
 }
 # Brewer's yellow to blue, which colour-blind readers can order, as far as black text reads on it.
-RAMP: Sequence[str] = ("#FDFAE1", "#DDF0C0", "#A9DDB9", "#6CC5BE", "#41A8C9")
+RAMP: Sequence[str] = ("#F8F1C4", "#D3EBB5", "#A3DAB6", "#69C3BD", "#41A8C9")
 _CONFIG: Mapping[str, Any] = {
     "range": {"category": list(PALETTE), "heatmap": {"scheme": "viridis"}, "ramp": list(RAMP)},
     "view": {"stroke": "transparent"},

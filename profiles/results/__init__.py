@@ -35,5 +35,8 @@ for _name, _module, _class in (
     ("json", "profiles.results.profile_file", "JsonWriter"),
     ("csv", "profiles.results.tables", "CsvWriter"),
     ("parquet", "profiles.results.tables", "ParquetWriter"),
+    ("html", "profiles.results.page", "HtmlWriter"),
+    ("charts", "profiles.results.charts_writer", "ChartsWriter"),
+    ("tensorboard", "profiles.results.tensorboard", "TensorBoardWriter"),
 ):
     result_writers.register(_name, _on_use(_module, _class))

@@ -1,58 +1,26 @@
 """The page in a real browser: headless Chromium, where it is installed."""
 
-import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Dialog, Page, sync_playwright
+from playwright.sync_api import Browser
 
+from tests.chromium import CHROMIUM, WAIT_MS, Opened, open_page, started_browser
 from tests.planner.report.sample import EVIL
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-WAIT_MS = 60_000
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
 
 
-@dataclass
-class Opened:
-    """A page that was drawn, and what happened meanwhile."""
-
-    page: Page
-    requests: list[str] = field(default_factory=list)
-    messages: list[str] = field(default_factory=list)
-    dialogs: list[str] = field(default_factory=list)
-
-    def refuse(self, dialog: Dialog) -> None:
-        self.dialogs.append(dialog.message)
-        dialog.dismiss()
-
-
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield started
-        started.close()
-
-
-def open_report(browser: Browser, file: Path, width: int = 1280) -> Opened:
-    opened = Opened(browser.new_page(viewport={"width": width, "height": 900}))
-    opened.page.on("request", lambda request: opened.requests.append(request.url))
-    opened.page.on("console", lambda message: opened.messages.append(message.text))
-    opened.page.on("pageerror", lambda error: opened.messages.append(str(error)))
-    opened.page.on("dialog", opened.refuse)
-    opened.page.goto(file.as_uri())
-    opened.page.wait_for_selector("body[data-drawn]", timeout=WAIT_MS, state="attached")
-    return opened
+    with started_browser() as browser:
+        yield browser
 
 
 @pytest.fixture(scope="module")
 def opened(browser: Browser, report: Path) -> Opened:
-    return open_report(browser, report)
+    return open_page(browser, report)
 
 
 def test_the_page_asks_for_nothing_but_itself(opened: Opened, report: Path) -> None:
@@ -92,13 +60,13 @@ def test_a_click_zooms_the_icicle_and_a_double_click_goes_back(opened: Opened) -
 
 
 def test_a_narrow_window_has_no_sideways_scroll(browser: Browser, report: Path) -> None:
-    narrow = open_report(browser, report, width=800)
+    narrow = open_page(browser, report, width=800)
     assert narrow.page.evaluate("document.documentElement.scrollWidth") <= 800
     narrow.page.close()
 
 
 def test_names_from_users_are_shown_and_never_run(browser: Browser, hostile_report: Path) -> None:
-    hostile = open_report(browser, hostile_report)
+    hostile = open_page(browser, hostile_report)
     assert (hostile.dialogs, hostile.messages, len(hostile.requests)) == ([], [], 1)
     assert EVIL in hostile.page.inner_text("h1")
     assert EVIL in hostile.page.inner_text("#table-paths")

@@ -1,0 +1,245 @@
+"""The tables of a profile's page, as texts with the values that they sort by."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
+from urllib.parse import quote
+
+from profiles.charts.table import component_figures
+from profiles.kernel_time import KernelTime
+from profiles.model_profile import SELF_KIND, CallProfile, ModelProfile
+from profiles.profilers.protocol import Figure
+from profiles.records import ComponentProfile
+from profiles.results.page_blocks import Cell, Column, Group, Line, Link, Table
+
+__all__ = ["page_tables"]
+
+BYTES_PER_MB = 1e6
+# Figures of further profilers that have a column of their own among the components'.
+_SHOWN_FIGURES = frozenset({"cpu_time_ms", "gpu_time_ms"})
+_MOST_KERNELS = 300
+
+
+Value = Callable[[ComponentProfile, Mapping[str, float | None]], float | None]
+_COLUMNS: tuple[tuple[Column, Value], ...] = (
+    (Column(title="Latency, ms", note="median inside the running model"), lambda _, known: known["in_situ_ms"]),
+    (Column(title="Alone, ms", note="median by itself, data in the caches"), lambda _, known: known["warm_ms"]),
+    (Column(title="Cold, ms", note="median by itself, caches swept before"), lambda _, known: known["cold_ms"]),
+    (
+        Column(title="± IQR, %", note="interquartile range over the median, alone"),
+        lambda row, _: 100 * row.warm.iqr_ms / row.warm.median_ms if row.warm and row.warm.median_ms else None,
+    ),
+    (
+        Column(title="Size, MB", note="parameters and buffers, each storage once"),
+        lambda row, _: row.parameter_bytes / BYTES_PER_MB if row.parameter_bytes is not None else None,
+    ),
+    (
+        Column(title="GFLOP", note="2 per multiply-add"),
+        lambda row, _: row.flops / 1e9 if row.flops is not None else None,
+    ),
+    (Column(title="TFLOP/s", note="achieved alone"), lambda _, known: known["tflops_per_s"]),
+    (
+        Column(title="MFU, %", note="achieved over the device's dense peak"),
+        lambda row, _: 100 * row.mfu if row.mfu is not None else None,
+    ),
+    (
+        Column(
+            title="CPU, ms", note="time of operators on the host, or CPU time alone where kernels were not analysed"
+        ),
+        lambda row, known: row.figures.get("cpu_time_ms", known["cpu_ms"]),
+    ),
+    (Column(title="GPU, ms", note="time of kernels on the device"), lambda row, _: row.figures.get("gpu_time_ms")),
+    (Column(title="GB/s", note="estimated average bandwidth, alone"), lambda _, known: known["gigabytes_per_s"]),
+    (
+        Column(title="of bandwidth, %", note="over the device's memory bandwidth"),
+        lambda row, _: 100 * row.bandwidth_share if row.bandwidth_share is not None else None,
+    ),
+    (
+        Column(title="Peak, MB", note="peak memory alone; of aggregated rows a lower bound"),
+        lambda row, _: row.peak_memory_bytes / BYTES_PER_MB if row.peak_memory_bytes is not None else None,
+    ),
+    (Column(title="Calls", note="per pass"), lambda row, _: float(row.calls)),
+)
+_MARKS: Mapping[str, str] = {"aggregated": "Σ", "estimated": "≈", "skipped": "×"}
+
+
+def page_tables(profile: ModelProfile) -> tuple[Table, ...]:
+    """Components, and where there are some: further figures, kernels, calls."""
+    tables = (_components(profile), _figures(profile), _kernels(profile.kernels), _calls(profile.calls))
+    return tuple(table for table in tables if table.count)
+
+
+def _components(profile: ModelProfile) -> Table:
+    """Rows of one depth together; columns that no row fills are left out and named below."""
+    rows = sorted(profile.rows, key=lambda row: row.depth)
+    values = [_values(row) for row in rows]
+    filled = [index for index in range(len(_COLUMNS)) if any(line[index] is not None for line in values)]
+    empty = [column.title.partition(",")[0] for index, (column, _) in enumerate(_COLUMNS) if index not in filled]
+    remarks = {text: number for number, text in enumerate(dict.fromkeys(filter(None, map(_remark, rows))), start=1)}
+    with_kernels = {kernel.path for kernel in profile.kernels}
+    links = [_links(row, with_kernels) for row in rows]
+    has_links = any(links)
+    lines = [
+        Line(
+            cells=(
+                Cell(text=_path(row, profile)),
+                Cell(text=row.class_name if row.kind != SELF_KIND else ""),
+                *(_number(line[index]) for index in filled),
+                *((Cell(links=found),) if has_links else ()),
+                Cell(text=f"{row.provenance} [{remarks[text]}]" if (text := _remark(row)) else row.provenance),
+            ),
+            searched=f"{row.path} {row.class_name} {row.provenance}".lower(),
+            kind=row.kind if row.kind == SELF_KIND else row.provenance,
+            hover=row.reason,
+        )
+        for row, line, found in zip(rows, values, links, strict=True)
+    ]
+    columns = (
+        Column(title="Component", is_number=False),
+        Column(title="Class", is_number=False),
+        *(_COLUMNS[index][0] for index in filled),
+        *((Column(title="Files", is_number=False),) if has_links else ()),
+        Column(title="Figures are", is_number=False),
+    )
+    groups = tuple(
+        Group(heading=_depth_heading(depth, len(found := [line for _, line in part])), lines=tuple(found))
+        for depth, part in groupby(zip([row.depth for row in rows], lines, strict=True), key=itemgetter(0))
+    )
+    return Table(
+        name="components",
+        title="Components",
+        columns=columns,
+        groups=groups,
+        note=_components_note(empty, has_files=any(row.artefacts for row in rows)),
+        remarks=tuple(f"[{number}] {text}" for text, number in remarks.items()),
+    )
+
+
+def _values(row: ComponentProfile) -> list[float | None]:
+    known = component_figures(row)
+    return [value(row, known) for _, value in _COLUMNS]
+
+
+def _depth_heading(depth: int, count: int) -> str:
+    what = "The model" if depth == 0 else f"Depth {depth}"
+    return f"{what}: {count} {'row' if count == 1 else 'rows'}"
+
+
+def _components_note(empty: Sequence[str], *, has_files: bool) -> str:
+    files = (
+        "A trace opens in Perfetto (ui.perfetto.dev, “Open trace file”), a memory snapshot in "
+        "docs.pytorch.org/memory_viz; both read the file in the browser."
+    )
+    missing = f"Not known here, and left out: {', '.join(empty)}."
+    return " ".join([*([files] if has_files else []), *([missing] if empty else [])])
+
+
+def _remark(row: ComponentProfile) -> str:
+    """The reason, where it is not the same of every row of the kind."""
+    return row.reason if row.kind != SELF_KIND else ""
+
+
+def _path(row: ComponentProfile, profile: ModelProfile) -> str:
+    mark = _MARKS.get(row.provenance, "")
+    name = row.path or profile.name or row.class_name
+    phase = "" if row.phase == "forward" else f" ({row.phase})"
+    return f"{mark} {name}{phase}".strip()
+
+
+def _links(row: ComponentProfile, with_kernels: Iterable[str | None]) -> tuple[Link, ...]:
+    """Files beside the page; `./` keeps a name from being read as an address."""
+    files = tuple(Link(title=title, href=f"./{quote(path)}") for title, path in row.artefacts.items())
+    kernels = (Link(title="kernels", href="#kernels"),) if row.path in with_kernels and row.kind != SELF_KIND else ()
+    return (*files, *kernels)
+
+
+def _figures(profile: ModelProfile) -> Table:
+    """What further profilers found, a column per figure that any row has."""
+    shown = [
+        figure
+        for figure in profile.figures
+        if figure.name not in _SHOWN_FIGURES and any(row.figures.get(figure.name) is not None for row in profile.rows)
+    ]
+    lines = tuple(
+        Line(
+            cells=(
+                Cell(text=_path(row, profile)),
+                *(_figure_cell(figure, row.figures.get(figure.name)) for figure in shown),
+            ),
+            searched=f"{row.path} {row.class_name}".lower(),
+        )
+        for row in profile.rows
+        if any(row.figures.get(figure.name) is not None for figure in shown)
+    )
+    columns = (Column(title="Component", is_number=False), *(Column(title=figure.title) for figure in shown))
+    return Table(name="figures", title="Further figures", columns=columns, groups=(Group(heading="", lines=lines),))
+
+
+def _figure_cell(figure: Figure, value: float | None) -> Cell:
+    if value is not None and figure.name.endswith("_share"):
+        return Cell(text=f"{value:.1%}", value=value)
+    return _number(value)
+
+
+def _kernels(kernels: Sequence[KernelTime]) -> Table:
+    ranked = sorted(kernels, key=lambda kernel: -kernel.milliseconds)
+    whole = sum(kernel.milliseconds for kernel in kernels)
+    told = any(kernel.uses_tensor_cores is not None for kernel in kernels)
+    lines = tuple(
+        Line(
+            cells=(
+                Cell(text=kernel.kernel),
+                Cell(text="outside all modules" if kernel.path is None else kernel.path or "the model itself"),
+                _number(kernel.milliseconds),
+                Cell(text=f"{kernel.milliseconds / whole:.1%}" if whole else "", value=kernel.milliseconds),
+                _number(kernel.calls),
+                *((Cell(text={True: "yes", False: "no", None: ""}[kernel.uses_tensor_cores]),) if told else ()),
+            ),
+            searched=f"{kernel.kernel} {kernel.path}".lower(),
+        )
+        for kernel in ranked[:_MOST_KERNELS]
+    )
+    columns = (
+        Column(title="Kernel", is_number=False),
+        Column(title="Under", note="the innermost module that ran it", is_number=False),
+        Column(title="ms", note="per pass"),
+        Column(title="Share", note="of all kernels' time"),
+        Column(title="Calls", note="per pass"),
+        *((Column(title="Tensor cores", is_number=False),) if told else ()),
+    )
+    left = len(kernels) - len(lines)
+    note = f"The {_MOST_KERNELS} with the most time; {left} more are in profile.json." if left else ""
+    return Table(name="kernels", title="Kernels", columns=columns, groups=(Group(heading="", lines=lines),), note=note)
+
+
+def _calls(calls: Sequence[CallProfile]) -> Table:
+    lines = tuple(
+        Line(
+            cells=(
+                Cell(text=call.path or "the model itself"),
+                Cell(text=call.batch),
+                Cell(text=call.signature),
+                _number(float(call.count)),
+                _number(call.warm.median_ms if call.warm else None),
+                _number(call.cold.median_ms if call.cold else None),
+            ),
+            searched=f"{call.path} {call.batch} {call.signature}".lower(),
+        )
+        for call in calls
+    )
+    columns = (
+        Column(title="Component", is_number=False),
+        Column(title="Batch", is_number=False),
+        Column(title="Inputs", is_number=False),
+        Column(title="Calls", note="of this kind in a pass of the batch"),
+        Column(title="Alone, ms", note="one call, data in the caches"),
+        Column(title="Cold, ms", note="one call, caches swept before"),
+    )
+    return Table(name="calls", title="Calls", columns=columns, groups=(Group(heading="", lines=lines),))
+
+
+def _number(value: float | None) -> Cell:
+    """Three significant digits, without exponents where they can be spared."""
+    if value is None:
+        return Cell()
+    return Cell(text=f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}", value=value)
