@@ -46,7 +46,7 @@ CASES = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("embedding", "rows"), CASES, ids=lambda case: str(case))
+@pytest.mark.parametrize(("embedding", "rows"), CASES, ids=str)
 def test_a_built_model_takes_its_stated_bytes_and_at_most_two_percent_more(embedding: object, rows: int) -> None:
     command = [sys.executable, "-c", CODE, repr(embedding), str(rows)]
     ratio = float(subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1])
