@@ -1,5 +1,6 @@
 """Latency of a module alone: re-run on the inputs that were captured for it."""
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
@@ -58,11 +59,25 @@ def forward_of(subject: Subject, call: CapturedCall) -> Timed:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LatencySeries:
-    """Visits of the distinct calls of one module: by visit, and in it by call."""
+    """Visits of the distinct calls of one module: by visit, and in it by call.
+
+    Once there are `timing.visits` without contention, the others are left aside.
+    """
 
     calls: tuple[CapturedCall, ...]
+    timing: TimingOptions
     sees_contention: bool
     visits: list[list[tuple[Sample, ...]]] = field(default_factory=list)
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether there are enough visits without contention."""
+        return len(self._clean()) >= self.timing.visits
+
+    @property
+    def used(self) -> list[list[tuple[Sample, ...]]]:
+        """The visits that count."""
+        return self._clean() if self.is_clean else self.visits
 
     @property
     def interval_share(self) -> float | None:
@@ -73,7 +88,7 @@ class LatencySeries:
                     call.count * call.weight * median(sample.latency_ms for sample in samples)
                     for call, samples in zip(self.calls, visit, strict=True)
                 )
-                for visit in self.visits
+                for visit in self.used
             ]
         )
 
@@ -84,7 +99,11 @@ class LatencySeries:
 
     def by_call(self) -> list[Latency]:
         """Latency of each distinct call made once."""
-        return [summarize(visits, sees_contention=self.sees_contention) for visits in zip(*self.visits, strict=True)]
+        return [summarize(visits, sees_contention=self.sees_contention) for visits in zip(*self.used, strict=True)]
+
+    def _clean(self) -> list[list[tuple[Sample, ...]]]:
+        most = self.timing.max_wall_over_cpu if self.sees_contention else math.inf
+        return [visit for visit in self.visits if all(one.wall_over_cpu <= most for call in visit for one in call)]
 
 
 @dataclass(kw_only=True, slots=True)
@@ -108,8 +127,8 @@ class IsolatedRun:
 
     def __post_init__(self) -> None:
         calls, sees_contention = self.subject.calls, self.clock.sees_contention
-        self.warm = LatencySeries(calls=calls, sees_contention=sees_contention)
-        self.cold = LatencySeries(calls=calls, sees_contention=sees_contention)
+        self.warm = LatencySeries(calls=calls, timing=self.timing, sees_contention=sees_contention)
+        self.cold = LatencySeries(calls=calls, timing=self.timing, sees_contention=sees_contention)
 
     def visit(self, *, warm: bool = True, cold: bool = True) -> None:
         """One visit of every distinct call; a module that raises is not visited again."""

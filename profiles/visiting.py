@@ -35,6 +35,7 @@ def visit_in_turn(
 ) -> None:
     """`options.visits` latency visits of all and `rounds` of the profilers, then more where the interval is too wide.
 
+    So it is where there were fewer visits without contention.
     These further ones take at most a third as long as the first, or end with `options.budget_s`; warm ones come first,
     and of these the cheapest.
     """
@@ -76,7 +77,7 @@ def _is_unsettled(run: IsolatedRun, options: ProfileOptions, *, is_cold: bool) -
     if run.failure or not options.visits <= len(series.visits) < MOST_VISITS * options.visits:
         return False
     share = series.interval_share
-    return share is not None and share > options.interval
+    return not series.is_clean or (share is not None and share > options.interval)
 
 
 def _cost_s(run: IsolatedRun) -> float:

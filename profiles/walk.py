@@ -114,7 +114,7 @@ class Walk:
         profilers: Sequence[Profiler],
         held: Preserved,
     ) -> None:
-        self._spent = _Spent()
+        spent = _Spent()
         self.target = target
         self.nodes = module_tree(target.model, options.max_depth)
         self._options, self._preprocessors, self._profilers = options, preprocessors, profilers
@@ -123,7 +123,7 @@ class Walk:
         self._observed = self._capture(held)
         self._fingerprint = current_fingerprint(self._torch_name, options.threads)
         self._sweeper = CacheSweeper(self._torch_name) if options.cold else None
-        self._capture_seconds = self._spent.wall_s
+        self._capture_s = spent.so_far()
         contexts = [*self._contexts, torch.enable_grad if options.backward else torch.no_grad]
         where = (self.nodes, target.model, target.batches, self._torch_name, contexts)
         self._in_situ, self._in_situ_backward = InSituTimes(*where), InSituBackward(*where)
@@ -141,21 +141,23 @@ class Walk:
         """
         if unknown := sorted(set(paths or ()) - set(self.paths)):
             raise InputError(f"profile: paths must be those of modules, but got {unknown[0]!r}")
+        spent = _Spent()
         chosen = [node for node in breadth_first(self.nodes) if paths is None or node.path in paths]
         self._pass_in_model(0)
         work = [item for node in chosen for item in self._start(node)]
         rounds = max((self._options.visits, *(profiler.visits for profiler in self._profilers)))
         visit_in_turn(work, self._options, rounds, self._pass_in_model, progress)
+        modules, costs = tuple(map(self._part, work)), self._costs(spent)
         return ProfilePart(
             name=self.target.name,
-            modules=tuple(map(self._part, work)),
-            profile_seconds=self._spent.wall_s,
+            modules=modules,
+            profile_seconds=costs["profile_seconds"],
             figures=(
                 *INTERVAL_FIGURES,
                 *(figure for preprocessor in self._preprocessors for figure in preprocessor.figures),
                 *(figure for profiler in self._profilers for figure in profiler.figures),
             ),
-            costs=self._costs(),
+            costs=costs,
             notes=(*self.target.notes, *filter(None, (self._in_situ_backward.failure,))),
         )
 
@@ -243,16 +245,23 @@ class Walk:
     def _backward_flops(self, item: Visited) -> tuple[Finding, ...]:
         if item.run.failure:
             return ()
-        with self._all_contexts():
-            return (Finding(figures={"flops": backward_flops(item.run.subject)}),)
+        try:
+            with self._all_contexts():
+                return (Finding(figures={"flops": backward_flops(item.run.subject)}),)
+        except Exception as error:  # noqa: BLE001 (its latency is known all the same)
+            return (Finding(notes=(f"FLOPs could not be counted: {type(error).__name__}: {error}",)),)
 
-    def _costs(self) -> Mapping[str, float]:
+    def _costs(self, spent: "_Spent") -> Mapping[str, float]:
         """What looking took, in seconds and in CPU time of plain passes, and what timing calls adds to a pass."""
+        capture_s, capture_cpu_s = self._capture_s
+        # Of all parts the first one pays for it.
+        self._capture_s = (0.0, 0.0)
+        wall_s, cpu_s = spent.so_far()
         return {
-            "capture_seconds": self._capture_seconds,
-            "profile_seconds": self._spent.wall_s,
+            "capture_seconds": capture_s,
+            "profile_seconds": capture_s + wall_s,
             "forward_ms": self._in_situ.plain_ms,
-            "forwards": 1e3 * self._spent.cpu_s / self._in_situ.plain_process_ms,
+            "forwards": 1e3 * (capture_cpu_s + cpu_s) / self._in_situ.plain_process_ms,
             "hook_overhead": self._in_situ.overhead,
         }
 
@@ -263,13 +272,9 @@ class _Spent:
     def __init__(self) -> None:
         self._wall, self._cpu = time.perf_counter(), time.process_time()
 
-    @property
-    def wall_s(self) -> float:
-        return time.perf_counter() - self._wall
-
-    @property
-    def cpu_s(self) -> float:
-        return time.process_time() - self._cpu
+    def so_far(self) -> tuple[float, float]:
+        """Seconds by the wall, and of CPU time."""
+        return time.perf_counter() - self._wall, time.process_time() - self._cpu
 
 
 def _device_of(target: Target) -> str:

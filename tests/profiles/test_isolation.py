@@ -119,9 +119,20 @@ def test_a_module_that_raises_is_not_visited_again() -> None:
 
 def test_the_interval_is_that_of_the_visits_medians() -> None:
     (call,) = isolated(nn.Identity(), batch(2)).subject.calls
-    series = LatencySeries(calls=(call,), sees_contention=WallClock.sees_contention)
+    series = LatencySeries(calls=(call,), timing=ONE_SAMPLE, sees_contention=WallClock.sees_contention)
     assert series.of_pass() is None
     for median_ms in (1.0, 1.1):
         outlier, *alike = (Sample(latency_ms=ms, wall_ms=ms, cpu_ms=ms) for ms in (99.0, median_ms, median_ms))
         series.visits.append([(*alike, outlier)])
     assert series.interval_share == pytest.approx(12.706 * 0.05 / 1.05, rel=1e-3)
+
+
+def test_visits_under_contention_are_left_aside_once_there_are_others() -> None:
+    (call,) = isolated(nn.Identity(), batch(2)).subject.calls
+    series = LatencySeries(calls=(call,), timing=ONE_SAMPLE, sees_contention=True)
+    for latency_ms, cpu_ms in ((9.0, 1.0), (1.0, 1.0), (1.0, 1.0), (1.0, 1.0)):
+        assert series.used == series.visits
+        assert not series.is_clean
+        series.visits.append([(Sample(latency_ms=latency_ms, wall_ms=latency_ms, cpu_ms=cpu_ms),)])
+    assert series.is_clean
+    assert (len(series.used), series.interval_share) == (3, 0.0)

@@ -12,7 +12,7 @@ from profiles.profile_options import ProfileOptions
 from profiles.providers.target import InputBatch, Target
 from profiles.walk import walking
 
-OPTIONS = ProfileOptions(threads=1, seconds_per_visit=1e-4, interval=1e9)
+OPTIONS = ProfileOptions(threads=1, seconds_per_visit=1e-4, budget_s=0.0)
 
 
 @pytest.fixture(scope="module")

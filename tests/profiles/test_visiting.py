@@ -25,12 +25,13 @@ class Scripted:
 
     def __init__(self, times_ms: Iterator[float]) -> None:
         self._times_ms = times_ms
+        self.wall_over_cpu = 1.0
 
     def read(self, call: Any, repeats: int) -> Reading:
         for _ in range(repeats):
             call()
         time_ms = repeats * next(self._times_ms)
-        return Reading(latency_ms=time_ms, wall_ms=time_ms, cpu_ms=time_ms)
+        return Reading(latency_ms=time_ms, wall_ms=time_ms, cpu_ms=time_ms / self.wall_over_cpu)
 
 
 def visited(path: str, times_ms: Iterator[float], *profilers: Counting) -> Visited:
@@ -60,6 +61,15 @@ def test_only_what_is_not_settled_is_visited_again() -> None:
     assert visits(steady) == 3
     assert 3 < visits(settling) < visits(never) == 24
     assert (settling.run.warm.interval_share or 1.0) <= 0.05
+
+
+def test_visits_under_contention_are_made_again() -> None:
+    item = visited("a", repeat(1.0))
+    clock = item.run.clock
+    assert isinstance(clock, Scripted)
+    clock.wall_over_cpu = 2.0
+    visit_in_turn([item], ProfileOptions(budget_s=60.0), 3, lambda _: None)
+    assert visits(item) == 24
 
 
 def test_the_budget_ends_further_visits() -> None:

@@ -1,4 +1,3 @@
-import math
 import random
 from collections.abc import Mapping
 from dataclasses import replace
@@ -18,7 +17,7 @@ from profiles.walk import profile_model, profile_target
 from tests.profiles.plug_ins import Counting, Doubling
 from tests.profiles.small_models import Gate, Net, Raising, Recursive, net_inputs
 
-QUICK = ProfileOptions(threads=1, seconds_per_visit=1e-4, interval=math.inf)
+QUICK = ProfileOptions(threads=1, seconds_per_visit=1e-4, budget_s=0.0)
 
 
 def by_path(profile: ModelProfile) -> Mapping[str, ComponentProfile]:
