@@ -44,10 +44,13 @@ class _Copies:
         self._keep = keep
         self._made: dict[int, Any] = {}
         self._spans: dict[StorageKey, tuple[int, int]] = {}
+        self._shared: set[StorageKey] = set()
         self._copied: dict[StorageKey, torch.UntypedStorage] = {}
         for tensor in tensors_of(value):
             if (key := storage_key(tensor)) and key not in keep:
                 first, last = _span_bytes(tensor)
+                if key in self._spans:
+                    self._shared.add(key)
                 known = self._spans.get(key, (first, last))
                 self._spans[key] = (min(known[0], first), max(known[1], last))
 
@@ -90,7 +93,7 @@ class _Copies:
         key = storage_key(tensor)
         if key in self._keep:
             return tensor if tensor.is_leaf else _as_leaf(tensor.detach(), tensor)
-        if key is None:
+        if key is None or (key not in self._shared and tensor.is_contiguous()):
             return _as_leaf(tensor.detach().clone(), tensor)
         first, last = self._spans[key]
         if key not in self._copied:

@@ -65,11 +65,13 @@ class OperatorWatch(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
     ) -> Any:
         """Take the operator apart, or tell of it and run it."""
         named = dict(kwargs or {})
+        if self._is_paused:
+            return func(*args, **named)
         values: dict[Any, Any] = {**dict(enumerate(args)), **named}
         tensors = tuple(one for value in values.values() for one in _tensors(value))
         if any(map(_knows_itself, tensors)):
             return NotImplemented
-        if self._is_paused or not isinstance(func, torch._ops.OpOverload):  # noqa: SLF001 (it has no other name)
+        if not isinstance(func, torch._ops.OpOverload):  # noqa: SLF001 (it has no other name)
             return func(*args, **named)
         formula = self._formulas.get(packet_of(func))
         if formula is None:
