@@ -17,7 +17,7 @@ from profiles.preservation import Preserved
 from profiles.providers.target import InputBatch
 from profiles.tracing import Trace, tracing
 from profiles.traffic import leaf_bytes, touched_rows
-from profiles.tree import ModuleNode
+from profiles.tree import ModuleNode, module_tree
 
 __all__ = ["CapturedCall", "Observation", "clone_inputs", "observe", "signature"]
 
@@ -108,29 +108,33 @@ def observe(
     """
     total = sum(batch.weight for batch in batches)
     observations = tuple(Observation() for _ in nodes)
+    tree = _Tree(module_tree(model), nodes, observations)
     for place, batch in enumerate(batches):
-        _Pass(nodes, observations, held or Preserved(model), place, batch.weight / total).run(
-            model, batch, is_grad=is_grad
-        )
+        _Pass(tree, held or Preserved(model), place, batch.weight / total).run(model, batch, is_grad=is_grad)
     return observations
+
+
+class _Tree:
+    """All nodes down to the leaves, and as which observation each is seen: its own, or that of the one above it."""
+
+    def __init__(
+        self, nodes: Sequence[ModuleNode], shown: Sequence[ModuleNode], observations: Sequence[Observation]
+    ) -> None:
+        self.nodes = nodes
+        self.owners = _owners(nodes)
+        by_path = {node.path: seen for node, seen in zip(shown, observations, strict=True)}
+        self.own = [by_path.get(node.path) for node in nodes]
+        self.seen: list[Observation] = []
+        for node, own in zip(nodes, self.own, strict=True):
+            self.seen.append(own or self.seen[node.parent or 0])
 
 
 class _Pass:
     """One pass over one batch."""
 
-    def __init__(
-        self,
-        nodes: tuple[ModuleNode, ...],
-        observations: tuple[Observation, ...],
-        held: Preserved,
-        place: int,
-        weight: float,
-    ) -> None:
-        self._nodes, self._observations, self._held = nodes, observations, held
+    def __init__(self, tree: _Tree, held: Preserved, place: int, weight: float) -> None:
+        self._tree, self._held, self._owned = tree, held, held.storages
         self._place, self._weight = place, weight
-        self._owned = held.storages
-        self._owners = _owners(nodes)
-        self._parents = frozenset(node.parent for node in nodes)
         self._callers: set[int] = set()
         self._running: dict[int, tuple[CapturedCall, str, list[int]]] = {}
         self._trace: Trace[int] = Trace()
@@ -139,11 +143,12 @@ class _Pass:
 
     def run(self, model: nn.Module, batch: InputBatch, *, is_grad: bool) -> None:
         args, kwargs = clone_inputs((batch.args, dict(batch.kwargs)), self._owned)
+        tree = self._tree
         with ExitStack() as stack:
             for entered in (torch.set_grad_enabled(is_grad), _all_is_seen(), self._watch):
                 stack.enter_context(entered)
             self._state = CallContext.current()
-            traced = tracing(self._nodes, lambda: self._watch.flops, self._on_call, self._on_return, sees_enclosed=True)
+            traced = tracing(tree.nodes, lambda: self._watch.flops, self._on_call, self._on_return, sees_enclosed=True)
             self._trace = stack.enter_context(traced)
             # A model that raises is profiled as far as it got.
             with suppress(Exception):
@@ -152,35 +157,38 @@ class _Pass:
 
     def _add_up(self) -> None:
         for span in self._trace.spans:
-            flops = self._weight * (span.end - span.start)
-            if span.is_outermost:
-                self._observations[span.node].flops += flops
-            self._observations[span.node].self_flops += flops
+            flops, own = self._weight * (span.end - span.start), self._tree.own[span.node]
+            if own and span.is_outermost:
+                own.flops += flops
+            self._tree.seen[span.node].self_flops += flops
             if span.caller is not None:
-                self._observations[span.caller].self_flops -= flops
+                self._tree.seen[span.caller].self_flops -= flops
         for index, error in self._trace.failures:
-            self._observations[index].failure = f"{type(error).__name__}: {error}"
+            if own := self._tree.own[index]:
+                own.failure = f"{type(error).__name__}: {error}"
 
     def _on_operator(self, operator: Operator) -> None:
         running = [index for index, _ in self._trace.open_calls]
         for tensor in operator.written:
             self._held.before_write(tensor)
         if operator.is_uncounted and running:
-            self._observations[running[-1]].uncounted[operator.name] = None
+            self._tree.seen[running[-1]].uncounted[operator.name] = None
         for tensor in operator.tensors:
             key = storage_key(tensor)
-            owners = self._owners.get(key, []) if key else []
+            owners = self._tree.owners.get(key, []) if key else []
             if not any(owner in running for owner in owners):
                 for owner in owners:
-                    self._observations[owner].is_used = True
+                    self._tree.seen[owner].is_used = True
 
     def _on_call(self, index: int, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         self._callers.update(running for running, _ in self._trace.open_calls[-1:])
+        own = self._tree.own[index]
+        if own is None:
+            return
         state = CallContext.current()
         text = signature((args, kwargs)) if kwargs else signature(args)
         name = ", ".join(filter(None, (text, state.difference(self._state))))
-        calls = self._observations[index].calls
-        call = next((one for one in calls if one.signature == name and one.batch == self._place), None)
+        call = next((one for one in own.calls if one.signature == name and one.batch == self._place), None)
         if call:
             call.count += 1
         else:
@@ -195,21 +203,25 @@ class _Pass:
                 weight=self._weight,
                 owned=self._owned,
             )
-            calls.append(call)
+            own.calls.append(call)
         self._running[index] = (call, text, _versions((args, kwargs)))
 
     def _on_return(self, index: int, args: tuple[Any, ...], kwargs: Mapping[str, Any], output: Any) -> None:
-        node, seen = self._nodes[index], self._observations[index]
-        call, text, versions = self._running.pop(index)
-        after = signature((args, kwargs)) if kwargs else signature(args)
-        call.writes_inputs |= text != after or versions != _versions((args, kwargs))
+        node, own = self._tree.nodes[index], self._tree.own[index]
+        if own:
+            call, text, versions = self._running.pop(index)
+            after = signature((args, kwargs)) if kwargs else signature(args)
+            call.writes_inputs |= text != after or versions != _versions((args, kwargs))
         # A parent that uses its children's parameters without calling them moves its bytes itself.
-        if node.is_leaf or (index in self._parents and index not in self._callers):
+        if node.is_leaf or index not in self._callers:
             with self._watch.paused():
-                moved = leaf_bytes(node.module, (call.args, call.kwargs), output)
-                rows = touched_rows(node.module, (call.args, call.kwargs))
-            seen.bytes_moved = None if moved is None else self._weight * moved + (seen.bytes_moved or 0.0)
-            seen.touched_rows = None if rows is None else self._weight * rows + (seen.touched_rows or 0.0)
+                moved = leaf_bytes(node.module, (args, kwargs), output)
+                rows = touched_rows(node.module, (args, kwargs))
+            if moved is not None:
+                seen = self._tree.seen[index]
+                seen.bytes_moved = (seen.bytes_moved or 0.0) + self._weight * moved
+            if own and rows is not None:
+                own.touched_rows = (own.touched_rows or 0.0) + self._weight * rows
 
 
 @contextmanager

@@ -180,11 +180,11 @@ def _self_row(found: Measured, parent: ComponentProfile) -> ComponentProfile:
 def _blank_row(found: Measured) -> ComponentProfile:
     node, seen = found.node, found.seen
     inputs = [call.signature for call in seen.calls]
-    spec = json.dumps({"class": type(node.module).__name__, "spec": node.module.extra_repr(), "inputs": inputs})
+    spec = json.dumps({"class": node.class_name, "spec": node.module.extra_repr(), "inputs": inputs})
     tensors = list(tensors_of([(call.args, call.kwargs) for call in seen.calls]))
     return ComponentProfile(
         path=node.path,
-        class_name=type(node.module).__name__,
+        class_name=node.class_name,
         kind="leaf" if node.is_leaf else "container",
         spec=spec,
         content_hash=_content_hash(node.path, found, spec),

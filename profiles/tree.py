@@ -27,6 +27,11 @@ class ModuleNode:
     enclosure: str | None = None
 
     @property
+    def class_name(self) -> str:
+        """The name of the module's class; of a scripted one, that of the class that was scripted."""
+        return str(getattr(self.module, "original_name", None) or type(self.module).__name__)
+
+    @property
     def is_leaf(self) -> bool:
         """Whether the module holds no other modules."""
         return not any(True for _ in self.module.children())

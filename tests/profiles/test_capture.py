@@ -61,6 +61,18 @@ def test_flops_are_two_per_multiply_accumulate() -> None:
     assert (seen[""].flops, seen[""].self_flops) == (6 * linear, 0)
 
 
+def test_bytes_below_the_depth_limit_count_where_the_tree_ends() -> None:
+    args, kwargs = net_inputs()
+    model, batches = Net(), (InputBatch(args=args, kwargs=kwargs),)
+    whole, part = (module_tree(model, depth) for depth in (None, 1))
+    deep = {node.path: seen for node, seen in zip(whole, observe(model, whole, batches), strict=True)}
+    for node, seen in zip(part, observe(model, part, batches), strict=True):
+        assert (seen.flops, seen.call_count) == (deep[node.path].flops, deep[node.path].call_count)
+    blocks = next(seen for node, seen in zip(part, observe(model, part, batches), strict=True) if node.path == "blocks")
+    inner = [deep[f"blocks.{block}.{name}"].bytes_moved or 0 for block in (0, 1) for name in ("linear", "activation")]
+    assert blocks.bytes_moved == sum(inner)
+
+
 def test_captured_inputs_share_no_memory_with_the_run() -> None:
     model = nn.Sequential(nn.ReLU(inplace=True))
     x_BF = -torch.ones(2, 2)

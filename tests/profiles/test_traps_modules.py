@@ -93,6 +93,7 @@ def test_scripted_and_traced_modules_run_in_one_piece() -> None:
     assert rows["0"].flops == rows["1"].flops == 2 * 4 * 8 * 8
     assert rows["0.0"].reason == "runs inside 0, which is one piece"
     assert rows["0.0"].parameter_bytes == 4 * 72
+    assert [rows[path].class_name for path in ("0", "0.0", "1")] == ["Sequential", "Linear", "Linear"]
 
 
 def compiled(module: nn.Module) -> nn.Module:
