@@ -10,7 +10,7 @@ __all__ = ["why_left_out"]
 
 def why_left_out(node: ModuleNode, options: ProfileOptions, share: float | None) -> str:
     """The reason for not running it alone; empty for one that is run. `share` is its part of the model's time."""
-    name = type(node.module).__name__
+    name = node.class_name
     if options.include and not any(fnmatchcase(node.path, pattern) for pattern in options.include):
         return f"not run alone: its path matches none of {', '.join(map(repr, options.include))}"
     if options.classes and not any(fnmatchcase(name, pattern) for pattern in options.classes):
