@@ -21,6 +21,7 @@ from tests.benchmarks import (
     BENCHMARKS,
     cost_model,
     dhe_encoder,
+    fused_lookup,
     serving_loops,
     simulator_speed,
 )
@@ -191,3 +192,18 @@ def test_the_cost_model_s_figures_hold_the_keys_of_validate(small_study: Study) 
     figures: dict[str, Any] = cost_model.figures_of(small_study, predictions=1)
     assert VALIDATE_KEYS | {"whole_model_predictions_per_s"} <= figures.keys()
     assert {row["kind"] for row in figures["rivals"]} == {row["kind"] for row in figures["components"]}
+
+
+def test_all_look_ups_of_many_tables_are_the_same_and_another_is_found_out() -> None:
+    outputs = {name: look_up() for name, look_up in fused_lookup.lookups(fused_lookup.case_of(2)).items()}
+    fused_lookup.check_equal(outputs)
+    with pytest.raises(MeasurementError, match="fbgemm: differs from single tables"):
+        fused_lookup.check_equal(outputs | {"fbgemm": outputs["fbgemm"] + 1})
+
+
+def test_all_trainings_of_many_tables_end_alike_and_repeat() -> None:
+    steps, rows = fused_lookup.trainings(fused_lookup.case_of(2))
+    for step in steps.values():
+        step()
+    fused_lookup.check_equal({name: torch.cat(read()) for name, read in rows.items()})
+    fused_lookup.check_repeatable(2)

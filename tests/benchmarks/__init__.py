@@ -6,6 +6,7 @@ BENCHMARKS = (
     "cost_model",
     "dhe_accuracy",
     "dhe_encoder",
+    "fused_lookup",
     "profile_cost",
     "simulator_speed",
     "training_throughput",
