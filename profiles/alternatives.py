@@ -1,6 +1,6 @@
 """Time several versions of modules in turn, so that what disturbs one disturbs all."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from profiles.capture import CapturedCall, observe
 from profiles.errors import InputError, MeasurementError
@@ -52,10 +52,13 @@ def subjects_at(target: Target, paths: Collection[str], *, backward: bool = Fals
     return {path: found[path] for path in paths}
 
 
-def time_in_turn(subjects: Sequence[Subject], timing: TimingOptions | None = None) -> list[Latency]:
+def time_in_turn(
+    subjects: Sequence[Subject], timing: TimingOptions | None = None, before_round: Callable[[], None] | None = None
+) -> list[Latency]:
     """What one pass makes of each subject: its calls, or where the phase is the backward one, forward and backward.
 
-    The modules are run as they are; what that changes in them is the caller's to put back.
+    The modules are run as they are; what that changes in them is the caller's to put back. `before_round` runs before
+    each round of visits.
 
     Raises:
         InputError: there is nothing to time.
@@ -69,6 +72,8 @@ def time_in_turn(subjects: Sequence[Subject], timing: TimingOptions | None = Non
         for subject in subjects
     ]
     for place in range(timing.visits):
+        if before_round:
+            before_round()
         # Every other round backwards, so that none always comes after the same one.
         for run in runs if place % 2 == 0 else reversed(runs):
             run.visit()

@@ -21,11 +21,11 @@ from profiles.records import Latency
 from profiles.replacement import with_replaced
 from profiles.subject import Subject
 from profiles.timing import TimingOptions
-from profiles.tree import module_tree
+from profiles.tree import ModuleNode, module_tree
 
 __all__ = ["Opportunity", "OpportunityPart", "compiled", "size_opportunity"]
 
-IN_SITU_PASSES = 5
+IN_SITU_PASSES = 2
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -114,9 +114,14 @@ def size_opportunity(
         changed = with_replaced(model, {subject.path: subject.module for subject in after})
         if all(subject.module is subject.original for subject in after):
             raise MeasurementError("opportunity: the change left every module as it was")
-        timed = time_in_turn([*before, *after, whole, replace(whole, module=changed)], timing)
-        scales = _in_situ_scales(target, before, backward=backward, timing=timing)
+        nodes = module_tree(model)
+        context = nullcontext if backward else torch.no_grad
+        in_situ = InSituTimes(nodes, model, target.batches, whole.torch_name, [context])
+        alone = [replace(subject, phase="forward") for subject in before]
+        versions = [*before, *after, *alone, whole, replace(whole, module=changed)]
+        timed = time_in_turn(versions, timing, lambda: in_situ.visit(IN_SITU_PASSES))
     size = len(before)
+    scales = [_scale(in_situ, nodes, subject, timed[2 * size + i]) for i, subject in enumerate(before)]
     return Opportunity(
         parts=tuple(
             OpportunityPart(path=subject.path, before=timed[i], after=timed[size + i], in_situ_scale=scales[i])
@@ -128,18 +133,8 @@ def size_opportunity(
     )
 
 
-def _in_situ_scales(
-    target: Target, subjects: Sequence[Subject], *, backward: bool, timing: TimingOptions | None
-) -> list[float]:
-    """Of the forward pass, where both are measured by the same means."""
-    alone = time_in_turn([replace(subject, phase="forward") for subject in subjects], timing)
-    nodes = module_tree(target.model)
-    context = nullcontext if backward else torch.no_grad
-    in_situ = InSituTimes(nodes, target.model, target.batches, subjects[0].torch_name, [context])
-    in_situ.visit(IN_SITU_PASSES)
-    scales = []
-    for subject, latency in zip(subjects, alone, strict=True):
-        index = next(node.index for node in nodes if subject.path in (node.path, *node.aliases))
-        inside = in_situ.inclusive(index)
-        scales.append(inside.p25_ms / latency.p25_ms if inside and latency.p25_ms else 1.0)
-    return scales
+def _scale(in_situ: InSituTimes, nodes: Sequence[ModuleNode], subject: Subject, alone: Latency) -> float:
+    """Of the forward pass, which is timed in both ways."""
+    index = next(node.index for node in nodes if subject.path in (node.path, *node.aliases))
+    inside = in_situ.inclusive(index)
+    return inside.p25_ms / alone.p25_ms if inside and alone.p25_ms else 1.0
