@@ -42,13 +42,22 @@ class Difference:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MetricDiff:
-    """One metric's difference: totals, and every module's part in it that is not zero, the greatest change first."""
+    """One metric's difference: totals, and every module's part in it that is not zero, the greatest change first.
+
+    `noise` is that of the totals.
+    """
 
     name: str
     title: str
     before: float
     after: float
     differences: tuple[Difference, ...]
+    noise: float = 0.0
+
+    @property
+    def is_noise(self) -> bool:
+        """Whether the change of the total is within the noise."""
+        return abs(self.change) <= self.noise
 
     @property
     def change(self) -> float:
@@ -132,6 +141,7 @@ def diff_profiles(before: ModelProfile, after: ModelProfile) -> ProfileDiff:
                 for part in parts
                 if part.change
             ),
+            noise=_total_noise(before, after, drift) if name == _LATENCY else 0.0,
         )
         for name, parts in regression.parts.items()
     )
@@ -154,6 +164,13 @@ def _latency_noise(before: ModelProfile, after: ModelProfile, drift: float | Non
         return math.hypot(before_ms, after_ms) + abs((drift or 1.0) - 1.0) * abs(part.before)
 
     return noise
+
+
+def _total_noise(before: ModelProfile, after: ModelProfile, drift: float | None) -> float:
+    old, new = before.rows[0].in_situ, after.rows[0].in_situ
+    if old is None or new is None:
+        return 0.0
+    return math.hypot(old.iqr_ms, new.iqr_ms) + abs((drift or 1.0) - 1.0) * old.median_ms
 
 
 def _own_spreads(profile: ModelProfile) -> dict[Place, float]:
@@ -219,6 +236,8 @@ def _metric_object(metric: MetricDiff) -> dict[str, Any]:
         "before": metric.before,
         "after": metric.after,
         "change": metric.change,
+        "noise": metric.noise,
+        "is_noise": metric.is_noise,
         "named": [one.part.path for one in metric.named],
         "noise_change": metric.noise_change,
         "parts": [

@@ -1,5 +1,6 @@
 """`recplan diff`: what changed between two profiles."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -32,7 +33,10 @@ def diff(
     from profiles.results import load_profile
     from profiles.results.difference_lines import difference_lines
 
-    found = diff_profiles(load_profile(before), load_profile(after))
+    old, new = load_profile(before), load_profile(after)
+    if old.name == new.name:
+        old, new = replace(old, name=str(before)), replace(new, name=str(after))
+    found = diff_profiles(old, new)
     files: tuple[Path, ...] = ()
     if out is not None:
         from profiles.results.difference_page import write_difference

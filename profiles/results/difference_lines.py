@@ -47,7 +47,8 @@ def total_text(metric: MetricDiff) -> str:
     """Before, after, and the change, also as a share."""
     share = f" ({metric.change_share:+.1%})" if metric.change_share is not None and metric.change else ""
     change = f"{format_change(metric.name, metric.change)}{share}" if metric.change else "no change"
-    return f"{format_amount(metric.name, metric.before)} → {format_amount(metric.name, metric.after)}, {change}"
+    noise = ", within the noise" if metric.change and metric.is_noise else ""
+    return f"{format_amount(metric.name, metric.before)} → {format_amount(metric.name, metric.after)}, {change}{noise}"
 
 
 def module_text(before_path: str | None, after_path: str | None) -> str:

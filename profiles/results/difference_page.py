@@ -113,6 +113,5 @@ def _table(metric: MetricDiff) -> Table:
         Column(title="Difference"),
         Column(title="", is_number=False),
     )
-    return Table(
-        name=f"table-{metric.name}", title=_title(metric), columns=columns, groups=(Group(heading="", lines=lines),)
-    )
+    groups = (Group(heading="", lines=lines),)
+    return Table(name=f"table-{metric.name}", title=f"{_title(metric)}, by module", columns=columns, groups=groups)

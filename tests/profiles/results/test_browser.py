@@ -1,13 +1,16 @@
 """The profile's page in a real browser: clicks, and what is shown then."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page
 
+from profiles.diff import diff_profiles
 from profiles.model_profile import ModelProfile
+from profiles.results.difference_page import write_difference
 from profiles.results.page import HtmlWriter
 from tests.chromium import CHROMIUM, WAIT_MS, Opened, open_page, started_browser
 from tests.profiles.results.sample import EVIL, sample_profile
@@ -162,3 +165,13 @@ def test_a_thousand_modules_are_drawn_searched_and_zoomed(browser: Browser, tmp_
     wait(page, "[...document.querySelectorAll('svg .mark-text text')].some((text) => text.textContent === 'm7')")
     assert opened.messages == []
     page.close()
+
+
+def test_the_page_of_a_difference_is_drawn_silently(browser: Browser, tmp_path: Path) -> None:
+    before = sample_profile()
+    rows = tuple(replace(row, in_situ=latency(9.0)) if row.path == "a" else row for row in before.rows)
+    (file, *_) = write_difference(diff_profiles(before, replace(before, rows=rows, name=EVIL)), tmp_path)
+    opened = open_page(browser, file)
+    assert (opened.requests, opened.messages, opened.dialogs) == ([file.as_uri()], [], [])
+    assert opened.page.locator("[data-chart=diff-latency_ms] .mark-rect path").count() > 0
+    opened.page.close()
