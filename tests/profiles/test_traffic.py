@@ -57,7 +57,15 @@ def test_inputs_count_what_they_show() -> None:
     assert distinct_bytes([expanded]) == 32
     assert distinct_bytes([whole, whole[1:], whole]) == 160
     assert distinct_bytes([torch.eye(3).to_sparse()]) == 3 * (4 + 2 * 8)
-    assert distinct_bytes([torch.eye(3).to_sparse_csr()]) == 3 * (4 + 8) + 4 * 8
+    for compressed in (torch.eye(3).to_sparse_csr(), torch.eye(3).to_sparse_csc()):
+        assert distinct_bytes([compressed]) == 3 * (4 + 8) + 4 * 8
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors is in prototype stage")
+def test_nested_tensors_count_their_elements() -> None:
+    parts = [torch.ones(2, 4), torch.ones(3, 4)]
+    for layout in (torch.strided, torch.jagged):
+        assert distinct_bytes([torch.nested.nested_tensor(parts, layout=layout)]) == 5 * 4 * 4
 
 
 def test_an_addition_in_place_moves_its_tensor_once_each_way() -> None:
