@@ -19,7 +19,7 @@ from profiles.tracing import Trace, call_log
 from profiles.tree import ModuleNode
 from profiles.units import NS_PER_MS
 
-__all__ = ["InSituTimes"]
+__all__ = ["LEAST_VISIT_MS", "MOST_PASSES", "InSituTimes"]
 
 MOST_WALL_OVER_CPU = 1.05
 # Passes of a small model are repeated until a visit has taken so long, at most so often.

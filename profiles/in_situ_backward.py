@@ -16,6 +16,7 @@ import torch
 from torch import nn
 
 from profiles.errors import MeasurementError
+from profiles.in_situ import LEAST_VISIT_MS, MOST_PASSES
 from profiles.input_copies import clone_inputs
 from profiles.nested import tensors_of
 from profiles.providers.target import InputBatch
@@ -33,7 +34,8 @@ _NO_NUMBER = 2**64 - 1
 class InSituBackward:
     """Collects one sample per pass and node: the time in which nodes of the graph run that its calls made.
 
-    What the engine does between them counts for the model alone. `failure` tells why there are no times.
+    What the engine does between them, and the hooks, counts for the model alone. `failure` tells why there are no
+    times.
     """
 
     def __init__(
@@ -49,22 +51,23 @@ class InSituBackward:
         self._batches = [(batch, batch.weight / weight) for batch in batches]
         self._watch = Stopwatch(torch_name)
         self._passes: list[Mapping[int, float]] = []
+        self._visits = 0
         self.failure = ""
 
     def visit(self) -> None:
-        """Run the model forward and backward once per batch."""
+        """Run the model forward and backward, a small one several times."""
         if self.failure:
             return
-        times_ms: dict[int, float] = {}
         try:
-            for batch, weight in self._batches:
-                for index, duration_ms in self._run(batch).items():
-                    times_ms[index] = times_ms.get(index, 0.0) + weight * duration_ms
+            passes = [self._pass()]
+            while len(passes) < MOST_PASSES and sum(one[0] for one in passes) < LEAST_VISIT_MS:
+                passes.append(self._pass())
         except Exception as error:  # noqa: BLE001 (what a model may raise is up to the user's code)
             told = str(error) if isinstance(error, MeasurementError) else f"{type(error).__name__}: {error}"
             self.failure = f"the backward pass in the model could not be timed: {told}"
         else:
-            self._passes.append(times_ms)
+            self._passes += passes
+            self._visits += 1
 
     def inclusive(self, index: int) -> Latency | None:
         """Latency of a node's backward pass with that of everything it calls."""
@@ -72,7 +75,14 @@ class InSituBackward:
         if self.failure or not times_ms:
             return None
         samples = [[Sample(latency_ms=one, wall_ms=one, cpu_ms=0.0)] for one in times_ms]
-        return replace(summarize(samples, sees_contention=False), cpu_ms=None)
+        return replace(summarize(samples, sees_contention=False), visits=self._visits, cpu_ms=None)
+
+    def _pass(self) -> dict[int, float]:
+        times_ms: dict[int, float] = {}
+        for batch, weight in self._batches:
+            for index, duration_ms in self._run(batch).items():
+                times_ms[index] = times_ms.get(index, 0.0) + weight * duration_ms
+        return times_ms
 
     def _run(self, batch: InputBatch) -> dict[int, float]:
         args, kwargs = clone_inputs((batch.args, dict(batch.kwargs)))

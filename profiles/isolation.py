@@ -16,6 +16,7 @@ from profiles.profilers.protocol import Figure, Finding
 from profiles.records import Latency
 from profiles.subject import Subject
 from profiles.timing import Call, Clock, Sample, TimingOptions, summarize, time_visit
+from profiles.tree import is_compiled
 
 __all__ = ["INTERVAL_FIGURES", "IsolatedRun", "LatencySeries", "Ready", "Timed", "forward_of"]
 
@@ -178,13 +179,17 @@ class IsolatedRun:
             timed = self.ready(self.subject, call)
         with self._entered(call) if timed.is_in_context else nullcontext():
             if sweeper:
-                # What was captured has run before; what was prepared since has to get ready first.
-                is_fresh = not self.warm.visits and self.subject.module is not self.subject.original
                 before = _one_after_another(timed.refresh, sweeper)
-                cold = time_visit(timed.call, self.clock, self.timing, before, warm_up=is_fresh)
+                cold = time_visit(timed.call, self.clock, self.timing, before, warm_up=self._is_fresh())
             if not takes_warm:
                 return cold, ()
             return cold, time_visit(timed.call, self.clock, self.timing, timed.refresh, warm_up=not sweeper)
+
+    def _is_fresh(self) -> bool:
+        """What was captured has run before; what was prepared since, or is compiled, may have to get ready first."""
+        module = self.subject.module
+        is_ready = module is self.subject.original and not any(map(is_compiled, module.modules()))
+        return not (is_ready or self.warm.visits or self.cold.visits)
 
     @contextmanager
     def _entered(self, call: CapturedCall) -> Iterator[None]:

@@ -94,3 +94,16 @@ def test_calls_made_without_gradients_are_left_out() -> None:
     whole, inner = (Subject(path="", module=model, original=model, calls=tuple(seen.calls)) for seen in observed)
     assert len(backward_calls(whole)) == 1
     assert backward_calls(inner) == ()
+
+
+@pytest.mark.slow
+def test_what_is_compiled_gets_a_new_graph_every_time() -> None:
+    module = nn.Sequential(nn.Linear(3, 2))
+    module[0].compile(backend="eager")
+    subject = subject_of(module, leaf(4, 3))
+    with subject.context(subject.calls[0]):
+        timed = backward_of(subject, subject.calls[0])
+    assert timed.refresh
+    for _ in range(2):
+        assert len(tensors(timed.call())) == 3
+        timed.refresh()
