@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import cache
 
 import torch
 
@@ -57,6 +58,7 @@ class CallContext:
         return ", ".join(parts)
 
 
+@cache
 def _kinds() -> tuple[str, ...]:
     accelerator = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
     return ("cpu", accelerator.type) if accelerator else ("cpu",)

@@ -1,6 +1,7 @@
 """Copies of inputs that share no memory with them and are laid out as they are."""
 
 import copy
+from collections import deque
 from collections.abc import Container
 from typing import Any
 
@@ -77,11 +78,12 @@ class _Copies:
 
     def _object(self, value: Any) -> Any:
         attributes = attributes_of(value)
-        if not attributes and not isinstance(value, list | dict):
+        if not attributes and not isinstance(value, list | dict | deque):
             return copy.deepcopy(value, self._made)
         made = self._made[id(value)] = copy.copy(value)
-        if isinstance(value, list):
-            made[:] = [self.of(part) for part in value]
+        if isinstance(value, list | deque):
+            made.clear()
+            made.extend(self.of(part) for part in value)
         elif isinstance(value, dict):
             for key, part in value.items():
                 dict.__setitem__(made, key, self.of(part))

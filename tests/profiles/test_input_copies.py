@@ -1,11 +1,15 @@
 import threading
+from collections import UserDict, defaultdict, deque
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+import pytest
 import torch
 from torch import nn
 
 from profiles.input_copies import clone_inputs, storage_key
+from profiles.nested import tensors_of
 
 
 class Pair(NamedTuple):
@@ -40,6 +44,23 @@ def test_objects_are_rebuilt_around_copied_tensors_though_part_of_them_cannot_be
     assert torch.equal(copy.dense, value.dense)
     assert copy.dense is not value.dense
     assert copy.lock is value.lock
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        UserDict(x=torch.ones(2)),
+        defaultdict(list, x=[torch.ones(2)]),
+        deque([torch.ones(2, requires_grad=True) * 2], maxlen=3),
+        SimpleNamespace(x={torch.ones(2)}),
+    ],
+)
+def test_containers_of_all_kinds_are_rebuilt(value: Any) -> None:
+    copy = clone_inputs(value)
+    assert type(copy) is type(value)
+    (before,), (after,) = tensors_of(value), tensors_of(copy)
+    assert torch.equal(before, after)
+    assert before.data_ptr() != after.data_ptr()
 
 
 def test_an_object_that_holds_itself_is_copied() -> None:
