@@ -13,10 +13,10 @@ import profiles.preprocessors.jagged  # noqa: F401 (makes its classes known to `
 from profiles.capture import CapturedCall, observe, signature
 from profiles.errors import InputError, MeasurementError
 from profiles.nested import tensors_of
-from profiles.operators import OperatorWatch
 from profiles.preprocessors.batch_guess import doubled_batch
 from profiles.preprocessors.growth import Growth
 from profiles.preprocessors.option_text import positive
+from profiles.preprocessors.trial import trial
 from profiles.preservation import preserved
 from profiles.profilers.protocol import Figure
 from profiles.providers.target import InputBatch, Target
@@ -88,7 +88,13 @@ class BatchSize:
         pairs = zip(subject.calls, doubled, strict=True)
         calls = tuple(self._grown_call(call, double, rng, subject.original) for call, double in pairs)
         grown = replace(subject, calls=calls)
-        return replace(grown, figures={**subject.figures, **_work(grown)}) if subject.phase == "forward" else grown
+        if subject.phase == "backward":
+            return grown
+        inner = f"{subject.path}." if subject.path else ""
+        is_leaf = not any(
+            calls for path, calls in self._doubled.items() if path.startswith(inner) and path != subject.path
+        )
+        return replace(grown, figures={**subject.figures, **_work(grown, is_leaf=is_leaf)})
 
     def context(self) -> AbstractContextManager[object]:
         """Nothing."""
@@ -142,20 +148,18 @@ def _id_range(module: nn.Module) -> tuple[int, int] | None:
     return (0, module.num_embeddings - 1) if isinstance(module, nn.Embedding | nn.EmbeddingBag) else None
 
 
-def _work(subject: Subject) -> Mapping[str, Any]:
+def _work(subject: Subject, *, is_leaf: bool) -> Mapping[str, Any]:
     """What a row has of one pass: FLOPs, of a leaf bytes and touched rows, and the first dimension of the inputs."""
-    flops, moved, rows = 0.0, 0.0, 0.0
-    is_known = not any(True for _ in subject.original.children())
+    flops, moved, rows, is_known = 0.0, 0.0, 0.0, is_leaf
     is_table = isinstance(subject.original, nn.Embedding | nn.EmbeddingBag)
-    with preserved(subject.original):
-        for call in subject.calls:
-            fresh, times = call.fresh(), call.count * call.weight
-            with subject.context(call), OperatorWatch(lambda _: None) as watch:
-                output = fresh.run(subject.original)
-            flops += times * watch.flops
-            of_leaf = leaf_bytes(subject.original, (call.args, call.kwargs), output) if is_known else None
-            is_known, moved = of_leaf is not None, moved + times * (of_leaf or 0.0)
-            rows += times * (touched_rows(subject.original, (call.args, call.kwargs)) or 0)
+    for call in subject.calls:
+        fresh, times = call.fresh(), call.count * call.weight
+        with subject.context(call), trial(subject.original) as watch:
+            output = fresh.run(subject.original)
+        flops += times * watch.flops
+        of_leaf = leaf_bytes(subject.original, (call.args, call.kwargs), output) if is_known else None
+        is_known, moved = of_leaf is not None, moved + times * (of_leaf or 0.0)
+        rows += times * (touched_rows(subject.original, (call.args, call.kwargs)) or 0)
     tensors = tensors_of([(call.args, call.kwargs) for call in subject.calls])
     figures = {"flops": flops, "batch": next((one.shape[0] for one in tensors if one.ndim and one.shape[0]), 1)}
     return figures | ({"bytes_moved": moved} if is_known else {}) | ({"touched_rows": rows} if is_table else {})

@@ -10,7 +10,7 @@ from profiles.errors import InputError
 from profiles.input_copies import clone_inputs
 from profiles.nested import tensors_of
 from profiles.preprocessors.growth import Growth, bags_among
-from profiles.preservation import preserved
+from profiles.preprocessors.trial import trial
 from profiles.providers.target import InputBatch, Target
 
 __all__ = ["doubled_batch"]
@@ -75,7 +75,7 @@ def _sizes(batch: InputBatch) -> Iterator[int]:
 
 def _output_shapes(target: Target, batch: InputBatch) -> list[torch.Size]:
     args, kwargs = clone_inputs((batch.args, dict(batch.kwargs)))
-    with preserved(target.model), torch.no_grad():
+    with trial(target.model), torch.no_grad():
         return [tensor.shape for tensor in tensors_of(target.model(*args, **kwargs))]
 
 

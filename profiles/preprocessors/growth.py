@@ -47,7 +47,7 @@ class Growth:
         Raises:
             MeasurementError: the two are not built alike, or grow in no way that can be carried on.
         """
-        if not self._made:
+        if not self._sizes:
             self._sizes = frozenset(size for tensor in tensors_of(small) for size in tensor.shape)
         if id(small) not in self._made:
             self._made[id(small)] = (small, self._grown(small, double))

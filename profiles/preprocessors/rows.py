@@ -13,7 +13,7 @@ from profiles.input_copies import clone_inputs, storage_key
 from profiles.nested import tensors_of
 from profiles.preprocessors.copies import model_with, target_with_inputs, with_tensors
 from profiles.preprocessors.option_text import positive
-from profiles.preservation import preserved
+from profiles.preprocessors.trial import trial
 from profiles.profilers.protocol import Figure
 from profiles.providers.target import InputBatch, Target
 from profiles.subject import Subject
@@ -155,7 +155,7 @@ def _one_pass(model: nn.Module, target: Target, tables: Mapping[str, Table]) -> 
         return look
 
     with ExitStack() as stack:
-        stack.enter_context(preserved(model))
+        stack.enter_context(trial(model))
         for path, table in tables.items():
             stack.callback(table.register_forward_pre_hook(watch(path), with_kwargs=True).remove)
         with torch.no_grad():

@@ -34,6 +34,14 @@ class TestDtype(OnSmallModels):
         return [tagger_target()]
 
 
+class TestBatch(OnSmallModels):
+    text = "batch=8"
+
+
+class TestReplicatedBatch(OnSmallModels):
+    text = "batch=8@4"
+
+
 class TestRows(OnSmallModels):
     text = "rows=20"
 

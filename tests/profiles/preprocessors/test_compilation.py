@@ -1,0 +1,93 @@
+import dataclasses
+
+import pytest
+import torch
+from torch import nn
+
+from profiles.capture import CapturedCall
+from profiles.errors import InputError, MeasurementError
+from profiles.preprocessors.compilation import Compile
+from profiles.subject import Subject
+from tests.profiles.preprocessors.targets import two_layers
+
+
+def subject(module: nn.Module, *inputs: torch.Tensor, path: str = "part") -> Subject:
+    with torch.no_grad():
+        calls = tuple(CapturedCall(args=(one,), kwargs={}, signature="") for one in inputs)
+    return Subject(path=path, module=module, original=module, calls=calls)
+
+
+def is_compiled(prepared: Subject) -> bool:
+    return isinstance(prepared.module, torch._dynamo.OptimizedModule)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "mode", "whole_model"),
+    [
+        ("", "compile", "default", False),
+        ("model", "compile(model)", "default", True),
+        ("max-autotune", "compile(max-autotune)", "max-autotune", False),
+        ("model, reduce-overhead", "compile(model,reduce-overhead)", "reduce-overhead", True),
+    ],
+)
+def test_options_are_a_mode_and_the_model(text: str, name: str, mode: str, whole_model: bool) -> None:
+    made = Compile.from_text(text)
+    assert (made.name, made.mode, made.whole_model) == (name, mode, whole_model)
+
+
+@pytest.mark.parametrize("text", ["fast", "default,max-autotune"])
+def test_an_unknown_mode_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match="compile: must be one of default, max-autotune"):
+        Compile.from_text(text)
+
+
+def test_without_a_compiler_the_target_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    with pytest.raises(MeasurementError, match="compiler, but there is no 'no-such-compiler'"):
+        Compile().prepare_target(two_layers())
+
+
+def test_the_model_is_compiled_only_on_request() -> None:
+    whole = subject(nn.Linear(4, 2), path="")
+    assert Compile().prepare_subject(whole) is whole
+    assert is_compiled(Compile(whole_model=True).prepare_subject(whole))
+
+
+def test_scripted_and_compiled_modules_stay_as_they_are() -> None:
+    compiled: nn.Module = torch.compile(nn.Linear(4, 2))  # type: ignore[assignment]  # a module is made of a module
+    prepared = Compile().prepare_subject(subject(compiled, torch.ones(1, 4)))
+    assert prepared.module is compiled
+    assert prepared.notes == ("compile: a OptimizedModule stays as it is",)
+
+
+@pytest.mark.slow
+def test_more_modules_are_compiled_than_torch_keeps_by_default() -> None:
+    x_BF, reference = torch.rand(3, 4), torch._dynamo.utils.counters
+    reference.clear()
+    prepared = [Compile().prepare_subject(subject(nn.Linear(4, width), x_BF)) for width in range(1, 13)]
+    assert reference["stats"]["unique_graphs"] == 12
+    assert not reference["recompile_limit"]
+    for one in prepared:
+        assert torch.allclose(one.module(x_BF), one.original(x_BF), atol=1e-6)
+        assert one.figures["compile_seconds"] > 0
+
+
+@pytest.mark.slow
+def test_each_shape_is_compiled_before_the_first_visit() -> None:
+    prepared = Compile().prepare_subject(subject(nn.Linear(4, 2), torch.rand(3, 4), torch.rand(5, 4)))
+    torch._dynamo.utils.counters.clear()
+    for call in prepared.calls:
+        with prepared.context(call):
+            prepared.run(call)
+    assert not torch._dynamo.utils.counters["stats"]
+
+
+@pytest.mark.slow
+def test_the_backward_pass_is_compiled_too_and_leaves_no_gradient() -> None:
+    module, x_BF = nn.Linear(4, 2), torch.rand(3, 4, requires_grad=True)
+    forward = subject(module)
+    call = CapturedCall(args=(x_BF,), kwargs={}, signature="")
+    prepared = Compile().prepare_subject(dataclasses.replace(forward, phase="backward", calls=(call,)))
+    assert is_compiled(prepared)
+    assert module.weight.grad is None
+    assert x_BF.grad is None

@@ -1,0 +1,49 @@
+import pytest
+import torch
+
+from profiles.errors import InputError
+from profiles.preprocessors.precision import Autocast, Tf32
+from profiles.walk import ProfileOptions, profile_target
+from tests.profiles.preprocessors.targets import two_layers
+
+QUICK = ProfileOptions(seconds_per_visit=1e-4, budget_s=0.0, threads=1)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_under_autocast_products_have_the_lower_precision(dtype: str) -> None:
+    with Autocast(dtype).context():
+        assert two_layers().model(torch.rand(3, 4)).dtype is getattr(torch, dtype)
+
+
+def test_under_autocast_the_second_module_gets_what_the_first_gave() -> None:
+    profile = profile_target(two_layers(), options=QUICK, preprocessors=[Autocast("bfloat16")])
+    assert [call.signature.split("[")[0] for call in profile.calls] == ["(float32", "(float32", "(bfloat16"]
+
+
+def test_an_unknown_precision_names_the_known_ones() -> None:
+    with pytest.raises(InputError, match="autocast: must be one of bfloat16, float16, but got 'int8'"):
+        Autocast.from_text("int8")
+
+
+def test_tf32_turns_all_switches_on() -> None:
+    with Tf32().context():
+        assert torch.backends.cuda.matmul.allow_tf32
+        assert torch.backends.cudnn.allow_tf32
+        assert torch.get_float32_matmul_precision() == "high"
+
+
+def test_tf32_leaves_the_older_switches_readable() -> None:
+    before = torch.get_float32_matmul_precision()
+    with Tf32().context():
+        pass
+    assert torch.get_float32_matmul_precision() == before
+    assert torch.backends.cuda.matmul.allow_tf32 is (before != "highest")
+
+
+def test_tf32_says_where_it_changes_nothing() -> None:
+    assert Tf32().prepare_target(two_layers()).notes == ("tf32: nothing is on a CUDA device, so it changes nothing",)
+
+
+def test_tf32_takes_no_option() -> None:
+    with pytest.raises(InputError, match="tf32: takes no option, but got 'x'"):
+        Tf32.from_text("x")
