@@ -70,8 +70,7 @@ class Observation:
     """What a pass showed of a module, weighted over the batches; `flops` include its children's, `self_flops` do not.
 
     `uncounted` are the operators without a FLOP formula that it runs itself; `touched_rows` those of a table that are
-    looked up. A module that was never called may be used all the same, by another one that takes its
-    parameters.
+    looked up. A module that was never called may be used all the same, by another one that takes its parameters.
     """
 
     calls: list[CapturedCall] = field(default_factory=list)
