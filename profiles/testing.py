@@ -12,6 +12,7 @@ from torch import nn
 from profiles.component import Component, make_component
 from profiles.errors import InputError
 from profiles.model_profile import ModelProfile
+from profiles.preprocessors.testing import PreprocessorContract
 from profiles.profile_options import ProfileOptions
 from profiles.profilers.protocol import Profiler
 from profiles.providers.models import ModelProvider
@@ -24,7 +25,13 @@ from profiles.sweep import SweepOptions, sweep
 from profiles.traffic import state_bytes, tensors_of
 from profiles.walk import profile_model
 
-__all__ = ["ComponentProviderContract", "ModelProviderContract", "ProfilerContract", "ResultWriterContract"]
+__all__ = [
+    "ComponentProviderContract",
+    "ModelProviderContract",
+    "PreprocessorContract",
+    "ProfilerContract",
+    "ResultWriterContract",
+]
 
 
 class ComponentProviderContract:

@@ -1,10 +1,15 @@
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
+import torch
 
 from profiles.preprocessors import Preprocessor, preprocessors
-from profiles.preprocessors.testing import PreprocessorContract
-from profiles.providers.target import Target
+from profiles.profilers.protocol import Figure
+from profiles.providers.target import InputBatch, Target
+from profiles.subject import Subject
+from profiles.testing import PreprocessorContract
 from tests.profiles.preprocessors.targets import net_target, tagger_target, two_layers
 
 
@@ -52,3 +57,42 @@ class TestCompile(OnSmallModels):
 
     def targets(self) -> Sequence[Target]:
         return [two_layers()]
+
+
+class Careless:
+    """Shuffles modules' flags and weights, fails on other sizes, names a figure that it never gives."""
+
+    name = "careless+"
+    figures: tuple[Figure, ...] = (Figure(name="care", title="Care"),)
+
+    def prepare_target(self, target: Target) -> Target:
+        target.args[0].add_(1)
+        return replace(target, resized=lambda _: InputBatch())
+
+    def prepare_subject(self, subject: Subject) -> Subject:
+        if subject.is_model:
+            raise ValueError("no model")
+        return subject
+
+    @contextmanager
+    def context(self) -> Iterator[None]:
+        torch.set_default_dtype(torch.float64)
+        yield
+        torch.set_default_dtype(torch.float32)
+
+
+class CarelessContract(PreprocessorContract):
+    def preprocessor(self) -> Preprocessor:
+        return Careless()
+
+    def targets(self) -> Sequence[Target]:
+        return [replace(two_layers(), resized=lambda samples: InputBatch(args=(torch.rand(samples, 4),)))]
+
+
+@pytest.mark.parametrize("name", [name for name in dir(PreprocessorContract) if name.startswith("test_")])
+def test_a_careless_preprocessor_fails_in_every_point(name: str) -> None:
+    try:
+        with pytest.raises((AssertionError, TypeError)):
+            getattr(CarelessContract(), name)()
+    finally:
+        torch.set_default_dtype(torch.float32)
