@@ -18,8 +18,12 @@ def blocks(page: Path, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
 
+# Blocks that say `python slow` are those that compile.
 PYTHON = [
-    pytest.param(block, id=f"{page.name}-{i}") for page in PAGES for i, block in enumerate(blocks(page, "python"))
+    pytest.param(block, id=f"{page.name}-{language.replace(' ', '-')}-{i}", marks=marks)
+    for language, marks in (("python", ()), ("python slow", pytest.mark.slow))
+    for page in PAGES
+    for i, block in enumerate(blocks(page, language))
 ]
 COMMANDS = sorted(
     {

@@ -13,8 +13,8 @@ from profiles.regression import Regression, explain_regression
 from profiles.walk import profile_model
 from tests.profiles.rows import latency, row
 
-QUICK = ProfileOptions(seconds_per_visit=1e-4, budget_s=0.0)
-MODEL_ALONE = ProfileOptions(seconds_per_visit=1e-4, budget_s=0.0, include=("",))
+QUICK = ProfileOptions(threads=1, seconds_per_visit=1e-4, budget_s=0.0)
+MODEL_ALONE = ProfileOptions(threads=1, seconds_per_visit=1e-4, budget_s=0.0, include=("",))
 EXACT = ("flops", "parameter_bytes", "memory_bytes")
 
 
