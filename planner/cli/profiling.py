@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from profiles.profile_options import ProfileOptions, ProfileProgress
     from profiles.profilers import Profiler
     from profiles.providers.target import Target
+    from profiles.records import ComponentProfile
     from profiles.results import ResultWriter
 
 __all__ = ["profile", "register"]
@@ -228,7 +229,7 @@ def _show(result: "ModelProfile", target: "Target", files: list[Path]) -> None:
         if phase != "forward":
             print_lines(["", f"{phase} pass"])
         print_lines(profile_lines(result, width, phase=phase))
-    print_lines([_parameters(result, target)])
+    print_lines([_parameters(result.rows[0])])
     print_lines(f"note: {note}" for note in dict.fromkeys((*target.notes, *result.notes)))
     print_lines(f"wrote {file}" for file in files)
 
@@ -241,18 +242,23 @@ def _profile_object(result: "ModelProfile", target: "Target") -> dict[str, objec
         **summary,
         "target": target.name,
         "latency_kind": "alone" if root.warm else "in situ" if root.in_situ else None,
-        "parameter_bytes": target.true_parameter_bytes.get("", profiled),
+        "parameter_bytes": _asked_for_bytes(root),
         "profiled_parameter_bytes": profiled,
         "notes": list(dict.fromkeys((*target.notes, *result.notes))),
     }
 
 
-def _parameters(result: "ModelProfile", target: "Target") -> str:
-    profiled = result.rows[0].parameter_bytes or 0
-    asked_for = target.true_parameter_bytes.get("", profiled)
+def _parameters(root: "ComponentProfile") -> str:
+    profiled, asked_for = root.parameter_bytes or 0, _asked_for_bytes(root) or 0
     if asked_for == profiled:
         return f"parameters: {format_bytes(profiled)}"
     return f"parameters: {format_bytes(asked_for)} in the model; {format_bytes(profiled)} were profiled"
+
+
+def _asked_for_bytes(root: "ComponentProfile") -> int | None:
+    """Of the model as it was asked for, which may have been cut to fit."""
+    true_bytes = root.figures.get("true_parameter_bytes")
+    return root.parameter_bytes if true_bytes is None else int(true_bytes)
 
 
 def _list_names(*, json: bool) -> None:

@@ -9,7 +9,7 @@ from profiles.registry import Registry
 __all__ = ["Figure", "Finding", "Profiler", "ProfilerRun", "profilers"]
 
 # From the text after the name (`memory`, `kernels=5`, ...; empty where there is none) to a profiler. One that writes
-# files has an attribute `folder`, to be set before the profile starts.
+# files has an attribute `folder`, to be set before the profile starts, and `needs_folder` where it can do nothing else.
 profilers: Registry[Callable[[str], Profiler]] = Registry("profiler", entry_point_group="recplan.profilers")
 
 

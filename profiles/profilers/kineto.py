@@ -25,6 +25,7 @@ class KinetoTraces:
 
     name = "kineto"
     visits = 1
+    needs_folder = True
     figures: tuple[Figure, ...] = ()
 
     def __init__(self, *, folder: Path | None = None, depth: int | None = None, share: float = 0.0) -> None:

@@ -29,6 +29,7 @@ from profiles.profile_options import ProfileOptions
 from profiles.providers import InputBatch, Target
 from profiles.records import ComponentProfile
 from profiles.results import save_profile
+from profiles.utilisation import model_flops_share
 from profiles.walk import profile_target
 from representations.presets import get_preset
 from representations.target import build_target
@@ -46,11 +47,12 @@ _SECONDS_LEFT = 25.0
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Case:
-    """A model, how it is prepared, and the paper's MFU by path of ours."""
+    """A model, how it is prepared, in what precision its products then run, and the paper's MFU by path of ours."""
 
     name: str
     target: Callable[[], Target]
     preparations: tuple[str, ...] = ()
+    precision: str = "float32"
     paper: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -67,16 +69,26 @@ def nanogpt() -> Target:
     return Target(name="nanogpt", model=build_nanogpt(config), batches=(InputBatch(args=(ids_BT,)),))
 
 
+_BFLOAT16 = ("autocast=bfloat16",)
 CASES = (
-    Case(name="deepfm-bfloat16", target=deepfm, preparations=("dtype=bfloat16",), paper=_DEEPFM),
-    Case(name="nanogpt-bfloat16", target=nanogpt, preparations=("dtype=bfloat16",), paper=_NANOGPT),
+    Case(name="deepfm-bfloat16", target=deepfm, preparations=_BFLOAT16, precision="bfloat16", paper=_DEEPFM),
+    Case(
+        name="nanogpt-bfloat16",
+        target=nanogpt,
+        preparations=_BFLOAT16,
+        precision="bfloat16",
+        paper=_NANOGPT,
+    ),
     Case(name="deepfm-float32", target=deepfm, paper=_DEEPFM),
     Case(name="nanogpt-float32", target=nanogpt, paper=_NANOGPT),
 )
 
 
 def compare(case: Case, profile: ModelProfile) -> dict[str, Any]:
-    """Figures of the rows that the paper names, and of the model; MFU is None where no peak is known."""
+    """Figures of the modules that the paper names, and of the model, as far as they could be run alone.
+
+    MFU is that of the precision in which the products run; None where no peak is known.
+    """
     rows = {row.path: row for row in profile.rows if row.phase == "forward"}
     if missing := sorted(set(case.paper) - set(rows)):
         raise InputError(f"case {case.name!r}: the model has no {missing[0]!r}")
@@ -87,13 +99,14 @@ def compare(case: Case, profile: ModelProfile) -> dict[str, Any]:
         "rows": [
             {
                 "path": path or "(model)",
-                "alone_ms": _alone_ms(rows[path]),
-                "tflops_per_s": _tflops_per_s(rows[path]),
-                "mfu": rows[path].mfu,
+                "alone_ms": alone_ms,
+                "tflops_per_s": (rows[path].flops or 0.0) / alone_ms / 1e9,
+                "mfu": model_flops_share(rows[path].flops, alone_ms, rows[path].device, case.precision),
                 "bandwidth_share": rows[path].bandwidth_share,
                 "paper_mfu": case.paper.get(path),
             }
             for path in ("", *case.paper, *(name for name in ("sparse_arch", "lm_head") if name in rows))
+            if (alone_ms := _alone_ms(rows[path]))
         ],
     }
 
@@ -139,11 +152,6 @@ def _profile(case: Case, device: str, budget_s: float, folder: Path) -> ModelPro
 
 def _alone_ms(row: ComponentProfile) -> float | None:
     return row.warm.median_ms if row.warm else None
-
-
-def _tflops_per_s(row: ComponentProfile) -> float | None:
-    alone_ms = _alone_ms(row)
-    return row.flops / alone_ms / 1e9 if row.flops and alone_ms else None
 
 
 def _write(folder: Path, found: Sequence[Mapping[str, Any]]) -> None:

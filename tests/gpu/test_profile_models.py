@@ -37,7 +37,9 @@ def test_every_case_is_set_beside_the_papers_figures(tmp_path: Path, capsys: pyt
     assert rows["dense_arch.0"]["paper_mfu"] == 0.2591
     assert rows["dense_arch.0"]["tflops_per_s"] > 0
     assert {"(model)", "lm_head"} < {row["path"] for row in found[1]["rows"]}
-    assert load_profile(tmp_path / "deepfm-bfloat16").rows[0].dtype == "bfloat16"
+    saved = load_profile(tmp_path / "deepfm-bfloat16")
+    assert saved.rows[0].preprocessors == ("autocast(bfloat16)",)
+    assert {row.provenance for row in saved.modules} == {"measured"}
     assert "| 25.91% |" in (tmp_path / "profile_models.md").read_text()
     assert "deepfm-bfloat16: " in capsys.readouterr().out
 

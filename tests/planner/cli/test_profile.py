@@ -139,6 +139,9 @@ def test_known_names_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
         (["small", "--with", "magic"], "preprocessor: unknown name 'magic'.*known: "),
         (["small", "--profiler", "magic"], "profiler: unknown name 'magic'.*known: .*memory"),
         (["small", "--profiler", "sizes", "--profiler", "sizes"], "profiler: 'sizes' is asked for twice"),
+        (["small", "--profiler", "kineto"], "profiler kineto: needs a folder to write to"),
+        (["small", "--batch", "7"], "comes with 2 samples"),
+        (["small", "--batch", "7", "--with", "batch=2"], "preprocessor: 'batch' is asked for twice"),
         (["small", "--device", "tpu"], "device: unknown name 'tpu'"),
         (["small", "--interval", "0"], "interval must be > 0"),
         (["raising"], "the function raised FileNotFoundError: weights.bin"),
@@ -150,7 +153,7 @@ def test_bad_input_is_refused(
 ) -> None:
     target = [f"{models}:{options[0]}"] if options else []
     assert run(["profile", *target, *options[1:]]) == 2
-    assert re.search(f"^error: .*{complaint}", capsys.readouterr().err, re.DOTALL)
+    assert re.search(f"^error: .*{complaint}", capsys.readouterr().err, re.DOTALL | re.MULTILINE)
 
 
 @pytest.mark.slow
