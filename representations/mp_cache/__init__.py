@@ -8,12 +8,14 @@ from representations.mp_cache.policies import CachePolicy, entries_of, hit_rate,
 if TYPE_CHECKING:
     from representations.mp_cache.attach import cache_embeddings
     from representations.mp_cache.decoder_cache import DecoderCache
+    from representations.mp_cache.default_embedding import DefaultEmbedding
     from representations.mp_cache.encoder_cache import EncoderCache
     from representations.mp_cache.online_cache import OnlineCache
 
 __all__ = [
     "CachePolicy",
     "DecoderCache",
+    "DefaultEmbedding",
     "EncoderCache",
     "OnlineCache",
     "cache_embeddings",
@@ -26,6 +28,7 @@ __getattr__ = lazy_attributes(
     __name__,
     {
         "DecoderCache": "representations.mp_cache.decoder_cache",
+        "DefaultEmbedding": "representations.mp_cache.default_embedding",
         "EncoderCache": "representations.mp_cache.encoder_cache",
         "OnlineCache": "representations.mp_cache.online_cache",
         "cache_embeddings": "representations.mp_cache.attach",

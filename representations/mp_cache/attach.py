@@ -11,6 +11,7 @@ from representations.dhe.embedding import DheEmbedding
 from representations.model import RecommendationModel
 from representations.mp_cache.cached_stack import CachedStack
 from representations.mp_cache.decoder_cache import DecoderCache
+from representations.mp_cache.default_embedding import DefaultEmbedding
 from representations.mp_cache.encoder_cache import EncoderCache
 from representations.mp_cache.online_cache import OnlineCache
 from representations.mp_cache.policies import CachePolicy, Ids, entries_of, hottest_ids
@@ -62,6 +63,8 @@ def describe_caches(model: nn.Module) -> dict[str, dict[str, Any]]:
             described[path] = {"kind": cache.policy, "entries": cache.entries}
         elif isinstance(cache, DecoderCache):
             described[path] = {"kind": "decoder", "entries": len(cache.centroids_CK), "search": cache.search}
+        elif isinstance(cache, DefaultEmbedding):
+            described[path] = {"kind": "default", "entries": len(cache.sample_ids_S)}
     return described
 
 
@@ -74,6 +77,8 @@ def restore_caches(model: nn.Module, described: Mapping[str, Mapping[str, Any]])
         entries = int(body["entries"])
         if body["kind"] == "static":
             cache: CachedStack = EncoderCache(stack, torch.arange(entries))
+        elif body["kind"] == "default":
+            cache = DefaultEmbedding(stack, torch.arange(entries))
         elif body["kind"] == "decoder":
             cache = DecoderCache(stack, torch.zeros(entries, stack.encoder.k), search=body["search"])
         else:

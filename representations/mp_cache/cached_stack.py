@@ -17,6 +17,7 @@ class CachedStack(nn.Module, ABC):
 
     In training mode every id goes through the stack, with gradients. In evaluation mode cached rows are constants, and
     are computed anew before the first use after any weight changed: an optimizer's step, a loaded state.
+    Weights that were created in inference mode are taken to be constant.
     """
 
     def __init__(self, stack: "DheEmbedding | CachedStack") -> None:
@@ -61,6 +62,9 @@ class CachedStack(nn.Module, ABC):
             self._known_versions = self._versions()
 
     def _versions(self) -> list[tuple[int, int]]:
-        """Where every tensor lies and how often it was written to, as autograd counts."""
+        """Where every tensor lies and how often it was written to, as autograd counts (not in inference mode)."""
         tensors = (*self.exact.parameters(), *self.exact.buffers(), *self.buffers(recurse=False))
-        return [(tensor.data_ptr(), tensor._version) for tensor in tensors]  # noqa: SLF001 (no public name)
+        return [
+            (tensor.data_ptr(), 0 if tensor.is_inference() else tensor._version)  # noqa: SLF001 (no public name)
+            for tensor in tensors
+        ]

@@ -17,9 +17,6 @@ from representations.mp_cache.policies import Ids, check_entries
 
 __all__ = ["DecoderCache", "centroids_of_log"]
 
-# k-means sees the hottest ids of a log, at most so many.
-_MAXIMUM_IDS = 20_000
-
 
 class DecoderCache(CachedStack):
     """The encoder runs for every id; the decoder only ran for the centroids `centroids_CK`, part of the state.
@@ -56,10 +53,12 @@ class DecoderCache(CachedStack):
 
 
 @torch.no_grad()
-def centroids_of_log(stack: DheEmbedding, log_N: Ids, count: int, seed: int = 0) -> Tensor:
-    """The centroids [C, K] of the encodings of a log's ids, weighted by their accesses."""
+def centroids_of_log(
+    stack: DheEmbedding, log_N: Ids, count: int, *, seed: int = 0, maximum_ids: int = 20_000
+) -> Tensor:
+    """The centroids [C, K] of the encodings of a log's hottest ids, weighted by their accesses."""
     check_entries(count)
     ids, counts = np.unique(log_N, return_counts=True)
-    hottest = np.argsort(-counts, kind="stable")[:_MAXIMUM_IDS]
+    hottest = np.argsort(-counts, kind="stable")[:maximum_ids]
     encodings_UK = stack.encoder(torch.from_numpy(ids[hottest])).numpy()
     return torch.from_numpy(weighted_centroids(encodings_UK, counts[hottest].astype(np.float32), count, seed))

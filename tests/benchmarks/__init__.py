@@ -7,6 +7,7 @@ BENCHMARKS = (
     "dhe_accuracy",
     "dhe_encoder",
     "fused_lookup",
+    "mp_cache",
     "profile_cost",
     "simulator_speed",
     "training_throughput",

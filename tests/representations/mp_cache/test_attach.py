@@ -9,6 +9,7 @@ from representations.build import build_model
 from representations.model_file import load_model, save_model
 from representations.mp_cache.attach import cache_embeddings, describe_caches, restore_caches, uncached_stacks, wrap
 from representations.mp_cache.decoder_cache import DecoderCache
+from representations.mp_cache.default_embedding import DefaultEmbedding
 from representations.mp_cache.encoder_cache import EncoderCache
 from representations.mp_cache.policies import CachePolicy
 from representations.specs import DheSpec, EmbeddingSpec, Feature, HybridSpec, ModelSpec, TableSpec
@@ -41,13 +42,18 @@ def test_a_model_with_caches_is_saved_and_loaded_with_them(tmp_path: Path, polic
         assert torch.allclose(one(torch.empty(30, 0), IDS), wanted, atol=1e-6)
 
 
-def test_one_cache_behind_another_survives_a_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["decoder", "default"])
+def test_one_cache_behind_another_survives_a_file(tmp_path: Path, kind: str) -> None:
     model = build_model(SPEC).eval()
     (path, stack), *_ = uncached_stacks(model).items()
-    centroids = DecoderCache(stack, torch.rand(3, 8), search="product").eval()
-    wrap(model, path, EncoderCache(centroids, torch.tensor([1, 5])))
+    inner = (
+        DecoderCache(stack, torch.rand(3, 8), search="product")
+        if kind == "decoder"
+        else DefaultEmbedding(stack, torch.tensor([3, 3, 9]))
+    )
+    wrap(model, path, EncoderCache(inner.eval(), torch.tensor([1, 5])))
     loaded = load_model(save_model(model, tmp_path / "m.safetensors"))
-    assert [body["kind"] for body in describe_caches(loaded).values()] == ["static", "decoder"]
+    assert [body["kind"] for body in describe_caches(loaded).values()] == ["static", kind]
     assert torch.allclose(loaded(torch.empty(30, 0), IDS), model(torch.empty(30, 0), IDS), atol=1e-6)
 
 

@@ -7,6 +7,7 @@ from profiles.errors import InputError
 from representations.dhe.embedding import DheEmbedding
 from representations.mp_cache.cached_stack import CachedStack
 from representations.mp_cache.decoder_cache import DecoderCache, centroids_of_log
+from representations.mp_cache.default_embedding import DefaultEmbedding, cold_sample
 from representations.mp_cache.encoder_cache import EncoderCache
 from representations.mp_cache.online_cache import OnlineCache
 from representations.specs import DheSpec, Feature
@@ -122,3 +123,26 @@ def test_frequent_ids_pull_centroids_to_them() -> None:
 def test_hot_ids_are_distinct_and_ascending(hot: list[int]) -> None:
     with pytest.raises(InputError, match="hot ids must be distinct and ascending"):
         EncoderCache(DheEmbedding(FEATURE, SPEC), torch.tensor(hot, dtype=torch.int64))
+
+
+def test_behind_hot_ids_one_embedding_serves_the_others() -> None:
+    stack = DheEmbedding(FEATURE, SPEC)
+    cache = EncoderCache(DefaultEmbedding(stack, torch.tensor([0, 5, 5])), HOT).eval()
+    for _ in range(2):
+        rows = cache(IDS)
+        default = stack(torch.tensor([0, 5, 5])).mean(dim=0)
+        is_hot = torch.isin(IDS, HOT)
+        assert torch.allclose(rows[is_hot], stack(IDS)[is_hot], atol=1e-6)
+        assert torch.allclose(rows[~is_hot], default.expand(3, -1), atol=1e-6)
+        step(cache)
+
+
+def test_cold_ids_are_drawn_as_they_are_accessed() -> None:
+    log = np.repeat(np.arange(4), [500, 90, 9, 1])
+    drawn = cold_sample(log, np.array([0]), 200)
+    counts = torch.bincount(drawn, minlength=4)
+    assert counts[0] == 0
+    assert counts[1] > counts[2]
+    assert set(cold_sample(log, np.arange(4), 9).tolist()) <= {0, 1, 2, 3}
+    with pytest.raises(InputError, match="at least one id"):
+        DefaultEmbedding(DheEmbedding(FEATURE, SPEC), drawn[:0])
