@@ -1,0 +1,47 @@
+import pytest
+import torch
+
+from profiles.errors import InputError
+from representations.build import build_model
+from representations.deepfm import DeepFm
+from representations.dlrm import Dlrm
+from representations.specs import HybridSpec, TableSpec
+from representations.tables.build import build_group
+from representations.tables.torchrec import TorchrecTables
+from tests.representations.models import DHE, FUSED, ROBE, TABLE, small_model
+
+
+def test_a_hybrid_s_table_has_a_back_end_of_its_own() -> None:
+    hybrid = HybridSpec(table=TableSpec(dim=3, backend="torchrec"), dhe=DHE)
+    model = build_model(small_model(hybrid, interaction="concat"))
+    assert isinstance(model.embedding_set[0].get_submodule("table.group"), TorchrecTables)
+    assert model.embedding_set(torch.tensor([[1], [29]]))[0].shape == (2, 11)
+
+
+def test_tables_of_one_back_end_dtype_and_dim_are_one_group() -> None:
+    small = TableSpec(dim=4, backend="fbgemm")
+    model = build_model(small_model(FUSED, small, TABLE, FUSED, interaction="concat"))
+    assert model.embedding_set.group_positions == {"tables_fbgemm_float32_8": (0, 3), "tables_fbgemm_float32_4": (1,)}
+    assert "2 tables of 90 rows" in str(model)
+
+
+def test_rows_are_read_and_written_whatever_the_back_end() -> None:
+    model = build_model(small_model(FUSED, TABLE))
+    for i, rows in ((0, torch.randn(30, 8)), (1, torch.randn(40, 8))):
+        model.embedding_set.write_table(i, rows)
+        assert torch.equal(model.embedding_set.read_table(i), rows)
+    with pytest.raises(InputError, match="feature 'f0': has no plain table, but RobeEmbedding"):
+        build_model(small_model(ROBE)).embedding_set.read_table(0)
+
+
+def test_an_architecture_builds_its_own_specs_only() -> None:
+    with pytest.raises(InputError, match="is no DeepFM but 'dlrm'"):
+        DeepFm(small_model(TABLE))
+    with pytest.raises(InputError, match="is no DLRM but 'deepfm'"):
+        Dlrm(small_model(TABLE, interaction="fm"))
+
+
+def test_a_group_without_a_grouping_back_end_is_an_error() -> None:
+    model = small_model(TABLE)
+    with pytest.raises(InputError, match="one of the back ends"):
+        build_group(model.features, (TABLE,))
