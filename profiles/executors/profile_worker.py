@@ -48,6 +48,7 @@ class ProfilingWorker:
     def __init__(self, job: ProfileJob, device: str) -> None:
         self._job, self._device = job, device
         self._stack = ExitStack()
+        self._knows_model = False
 
     def prepare(self) -> tuple[str, tuple[str, ...]]:
         """Load and capture the model; its environment's key, and the paths of its modules, level by level."""
@@ -64,9 +65,17 @@ class ProfilingWorker:
             for profiler in self._job.profilers:
                 if hasattr(profiler, "folder"):
                     profiler.folder = Path(folder)
-            part = self._walk.measure(paths)
+            part = self._measured(paths)
             names = {name for module in part.modules for name in module.row.artefacts.values()}
             return Delivery(part=part, files={name: (Path(folder) / name).read_bytes() for name in sorted(names)})
+
+    def _measured(self, paths: Sequence[str]) -> ProfilePart:
+        """The part; where profilers tell what modules take of the model, the model is measured once here, too."""
+        if self._knows_model or not self._job.profilers:
+            return self._walk.measure(paths)
+        part = self._walk.measure({"", *paths})
+        self._knows_model = True
+        return replace(part, modules=tuple(one for one in part.modules if one.row.path in paths))
 
     def close(self) -> None:
         """Leave the model as it was found."""

@@ -8,11 +8,13 @@ from profiles.profile_options import ProfileOptions
 from profiles.profilers import profilers
 from tests.profiles.dying_models import plain
 
+MEASURES = ("kineto", "kernels")
+
 
 @pytest.fixture
 def worker() -> Iterator[ProfilingWorker]:
-    profiler = profilers.get("kineto")("")
-    job = ProfileJob(load=plain, options=ProfileOptions(threads=1, budget_s=0.1), profilers=(profiler,))
+    options, measures = ProfileOptions(threads=1, budget_s=0.1), [profilers.get(name)("") for name in MEASURES]
+    job = ProfileJob(load=plain, options=options, profilers=measures)
     worker = ProfilingWorker(job, "local-cpu")
     yield worker
     worker.close()
@@ -33,6 +35,13 @@ def test_files_of_profilers_are_delivered(worker: ProfilingWorker) -> None:
     assert set(module.row.artefacts.values()) == set(delivery.files)
     assert delivery.files
     assert all(delivery.files.values())
+
+
+def test_shares_of_the_model_are_known_where_others_measure_the_model(worker: ProfilingWorker) -> None:
+    worker.prepare()
+    (module,) = worker.measure(("2",)).part.modules
+    assert module.row.path == "2"
+    assert module.row.figures["cpu_time_ms"]
 
 
 def test_a_module_that_is_given_up_keeps_its_place_and_the_reason(worker: ProfilingWorker) -> None:
