@@ -31,15 +31,16 @@ _LIMITS = {"recompile_limit": 1 << 10, "accumulated_recompile_limit": 1 << 20}
 class Compile:
     """Compiles each module for the shapes of its calls before it is run alone; in the model all run as they are.
 
-    With `whole_model` the model alone is compiled as well. A part that cannot be compiled runs uncompiled between
-    compiled ones (no full graph is asked for); what raises leaves the module to be summed from its children.
-    `compile_seconds` is what the first calls took, torch's cache on disk included as it was found.
+    With `whole_model` the model alone is compiled as well; `backend` is one of `torch.compile`. A part that cannot be
+    compiled runs uncompiled between compiled ones (no full graph is asked for); what raises leaves the module to be
+    summed from its children. `compile_seconds` is what the first calls took, torch's cache on disk included as it was
+    found.
     """
 
     figures: tuple[Figure, ...] = (Figure(name="compile_seconds", title="Compilation and first call (s)"),)
 
-    def __init__(self, mode: str = "default", *, whole_model: bool = False) -> None:
-        self.mode, self.whole_model = one_of("compile", mode, _MODES), whole_model
+    def __init__(self, mode: str = "default", *, whole_model: bool = False, backend: str = "inductor") -> None:
+        self.mode, self.whole_model, self.backend = one_of("compile", mode, _MODES), whole_model, backend
         parts = [*(["model"] if whole_model else []), *([mode] if mode != "default" else [])]
         self.name = f"compile({','.join(parts)})" if parts else "compile"
 
@@ -70,7 +71,7 @@ class Compile:
         if isinstance(subject.module, _FINISHED):
             kept = f"compile: a {type(subject.module).__name__} stays as it is"
             return replace(subject, notes=(*subject.notes, kept))
-        options: dict[str, Any] = {"mode": self.mode, "dynamic": False}
+        options: dict[str, Any] = {"mode": self.mode, "backend": self.backend, "dynamic": False}
         if "isolate_recompiles" in inspect.signature(torch.compile).parameters:
             options["isolate_recompiles"] = True
         compiled: Any = torch.compile(subject.module, **options)

@@ -24,7 +24,7 @@ def more_ids(seen: Ids, count: int, low: int, high: int, rng: np.random.Generato
         drawn = rng.choice(sample, size)
         is_new = rng.random(size) < discount * len(distinct) / len(sample)
         if len(distinct) <= high - low:
-            drawn[is_new] = _unseen(distinct, np.count_nonzero(is_new), low, high, rng)
+            drawn[is_new] = _unseen(distinct, int(np.count_nonzero(is_new)), low, high, rng)
         sample = np.concatenate([sample, drawn])
         distinct = np.unique(sample)
     return sample[len(seen) :]

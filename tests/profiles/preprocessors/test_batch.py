@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import nn
@@ -122,6 +124,35 @@ def test_a_module_called_otherwise_at_twice_the_batch_says_so() -> None:
     target = Target(name="halves", model=ByHalves(), batches=(InputBatch(args=(torch.rand(2, 3),)),))
     with pytest.raises(MeasurementError, match="called in 2 ways, but in 4 with twice the batch"):
         prepared_subjects(target, 8, 2)
+
+
+def test_a_backward_pass_gets_the_same_calls_and_no_forward_figures() -> None:
+    preprocessor, target = BatchSize(8, captured=4), tagger_target()
+    profile = profile_target(
+        target, options=replace(QUICK, backward=True, include=("head",)), preprocessors=[preprocessor]
+    )
+    backward = [row for row in profile.rows if row.phase == "backward" and row.path == "head"]
+    assert [row.provenance for row in backward] == ["measured"]
+
+
+class Once(nn.Linear):
+    """Takes four samples, or twelve."""
+
+    def forward(self, x_BF: torch.Tensor) -> torch.Tensor:
+        if len(x_BF) == 8:
+            raise ValueError("not eight")
+        return super().forward(x_BF)
+
+
+def test_a_model_that_raises_on_twice_its_batch_is_refused() -> None:
+    target = Target(
+        name="once",
+        model=Once(3, 3),
+        batches=(InputBatch(),),
+        resized=lambda samples: InputBatch(args=(torch.rand(samples, 3),)),
+    )
+    with pytest.raises(InputError, match="raises on its batch twice over: ValueError: not eight"):
+        BatchSize(12, captured=4).prepare_target(target)
 
 
 @pytest.mark.parametrize("text", ["", "x", "0", "8@3", "8@0", "8@16", "-2"])

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 import torch
 
@@ -38,6 +40,17 @@ def test_tf32_leaves_the_older_switches_readable() -> None:
         pass
     assert torch.get_float32_matmul_precision() == before
     assert torch.backends.cuda.matmul.allow_tf32 is (before != "highest")
+
+
+def test_tf32_is_put_over_the_newer_switches_too() -> None:
+    matmul: Any = torch.backends.cuda.matmul
+    before, matmul.fp32_precision = matmul.fp32_precision, "tf32"
+    try:
+        with Tf32().context():
+            assert matmul.fp32_precision == "tf32"
+        assert matmul.fp32_precision == "tf32"
+    finally:
+        matmul.fp32_precision = before
 
 
 def test_tf32_says_where_it_changes_nothing() -> None:

@@ -132,3 +132,8 @@ def test_where_all_tables_are_short_a_note_says_so() -> None:
 def test_a_number_of_rows_is_wanted(text: str) -> None:
     with pytest.raises(InputError, match="preprocessor rows: must be"):
         CutRows.from_text(text)
+
+
+def test_rows_below_one_are_refused() -> None:
+    with pytest.raises(InputError, match="rows: must be >= 1, but got -1"):
+        CutRows(-1)
