@@ -37,10 +37,17 @@ def reading(metrics: Iterable[ColourMetric], parameter: str, value: str) -> str:
     """A Vega expression: `value` as text with its unit, by the metric that `parameter` names."""
     text = f"format({value}, '.3~g')"
     for metric in metrics:
-        number = f"format({value}, '{metric.number}')"
-        if metric.number.endswith("s"):
-            # The prefix belongs to the unit: 54.5 MFLOP.
-            number = f"replace({number}, /([a-zA-Zµ]?)$/, ' $1')"
-        case = f"{number} + '{metric.unit}'"
-        text = f"{parameter} === '{metric.name}' ? {case} : {text}"
+        text = f"{parameter} === '{metric.name}' ? {_text(metric, value)} : {text}"
     return f"({text})"
+
+
+def _text(metric: ColourMetric, value: str) -> str:
+    number = f"format({value}, '{metric.number}')"
+    if metric.number.endswith("s"):
+        # The prefix belongs to the unit: 54.5 MFLOP.
+        number = f"replace({number}, /([a-zA-Zµ]?)$/, ' $1')"
+    text = f"{number} + '{metric.unit}'"
+    if metric.unit == " ms":
+        seconds, micros = f"format({value} / 1000, '.3~g') + ' s'", f"format({value} * 1000, '.3~g') + ' µs'"
+        text = f"(abs({value}) >= 1000 ? {seconds} : abs({value}) < 1 && {value} !== 0 ? {micros} : {text})"
+    return text

@@ -21,7 +21,7 @@ _SCHEMA = {
     "share": pl.Float64,
     "rank": pl.Int64,
 }
-_MOST_BARS, _MOST_KERNELS = 24, 6
+_MOST_BARS, _MOST_KERNELS, _LEAST_BAR = 24, 6, 0.002
 _BAR_HEIGHT = 22
 _OTHERS_COLOUR = "#B4BEC6"
 
@@ -29,13 +29,15 @@ _OTHERS_COLOUR = "#B4BEC6"
 def kernel_frame(kernels: Sequence[KernelTime], *, phase: str = "forward") -> pl.DataFrame:
     """Milliseconds and calls per pass by module and kernel, the slowest module first (`rank`); `share` is of them all.
 
-    Modules stand for all that they hold, as deep in the tree as leaves at most 24 of them. Beyond 24 modules and the
-    six kernels with the most time the others are summed.
+    Modules stand for all that they hold, as deep in the tree as leaves at most 24 of them. Modules beyond these
+    or with less than 0.2 % of the time, and kernels beyond the six with the most, are summed.
     """
     chosen = [kernel for kernel in kernels if kernel.phase == phase]
     depth = _depth([kernel.path for kernel in chosen if kernel.path])
     names = _leading([(kernel.kernel, kernel.milliseconds) for kernel in chosen], _MOST_KERNELS)
-    modules = _leading([(_module(kernel.path, depth), kernel.milliseconds) for kernel in chosen], _MOST_BARS)
+    modules = _leading(
+        [(_module(kernel.path, depth), kernel.milliseconds) for kernel in chosen], _MOST_BARS, _LEAST_BAR
+    )
     ranks = {module: rank for rank, module in enumerate([*modules, OTHER_MODULES])}
     sums: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0.0, 0.0])
     for kernel in chosen:
@@ -85,12 +87,13 @@ def kernel_chart(kernels: Sequence[KernelTime], *, phase: str = "forward", width
     return themed(chart)
 
 
-def _leading(times: Iterable[tuple[str, float]], most: int) -> list[str]:
-    """The names with the most time in all, the most first."""
+def _leading(times: Iterable[tuple[str, float]], most: int, least_share: float = 0.0) -> list[str]:
+    """The names with the most time in all, at least this share of it, the most first."""
     sums: dict[str, float] = defaultdict(float)
     for name, milliseconds in times:
         sums[name] += milliseconds
-    return sorted(sums, key=lambda name: -sums[name])[:most]
+    least = least_share * sum(sums.values())
+    return [name for name in sorted(sums, key=lambda name: -sums[name])[:most] if sums[name] >= least]
 
 
 def _depth(paths: Sequence[str]) -> int:

@@ -111,13 +111,17 @@ def _machine(root: ComponentProfile) -> str:
 
 
 def _costs(profile: ModelProfile) -> Iterator[tuple[str, str]]:
-    """What looking took, by the unit in the name."""
+    """What looking took."""
     yield "whole profile", f"{profile.profile_seconds:.3g} s"
     for name, value in profile.costs.items():
-        title = name.replace("_", " ")
-        if name.endswith("_seconds"):
-            yield title.removesuffix(" seconds"), f"{value:.3g} s"
-        elif name.endswith(("_overhead", "_share")):
-            yield title, f"{value:.1%}"
-        else:
-            yield title, f"{value:.4g}"
+        if name != "profile_seconds":
+            yield name.removesuffix("_seconds").removesuffix("_ms").replace("_", " "), _cost(name, value)
+
+
+def _cost(name: str, value: float) -> str:
+    """The figure by the unit in the name."""
+    if name.endswith("_seconds"):
+        return f"{value:.3g} s"
+    if name.endswith("_ms"):
+        return format_ms(value)
+    return f"{value:.1%}" if name.endswith(("_overhead", "_share")) else f"{value:.4g}"

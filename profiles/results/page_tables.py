@@ -213,11 +213,12 @@ def _kernels(kernels: Sequence[KernelTime]) -> Table:
 
 
 def _calls(calls: Sequence[CallProfile]) -> Table:
+    has_batches = any(call.batch for call in calls)
     lines = tuple(
         Line(
             cells=(
                 Cell(text=call.path or "the model itself"),
-                Cell(text=call.batch),
+                *((Cell(text=call.batch),) if has_batches else ()),
                 Cell(text=call.signature),
                 _number(float(call.count)),
                 _number(call.warm.median_ms if call.warm else None),
@@ -229,7 +230,7 @@ def _calls(calls: Sequence[CallProfile]) -> Table:
     )
     columns = (
         Column(title="Component", is_number=False),
-        Column(title="Batch", is_number=False),
+        *((Column(title="Batch", is_number=False),) if has_batches else ()),
         Column(title="Inputs", is_number=False),
         Column(title="Calls", note="of this kind in a pass of the batch"),
         Column(title="Alone, ms", note="one call, data in the caches"),

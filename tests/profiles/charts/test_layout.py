@@ -5,11 +5,15 @@ from hypothesis import strategies as st
 from profiles.charts.layout import Rectangle, icicle_layout, parent_indices
 
 
+# A clock tells nanoseconds.
+_times_ms = st.integers(0, 10**12).map(lambda time_ns: time_ns / 1e6)
+
+
 @st.composite
 def trees(draw: st.DrawFn) -> tuple[list[float | None], list[int | None]]:
     size = draw(st.integers(1, 12))
     parents: list[int | None] = [None, *(draw(st.integers(0, index - 1)) for index in range(1, size))]
-    return draw(st.lists(st.none() | st.floats(0, 1e6), min_size=size, max_size=size)), parents
+    return draw(st.lists(st.none() | _times_ms, min_size=size, max_size=size)), parents
 
 
 def test_children_share_their_parent_by_value() -> None:

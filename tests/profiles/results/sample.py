@@ -35,7 +35,7 @@ def sample_profile(**changes: Any) -> ModelProfile:
             KernelTime(path=None, kernel=EVIL, device="h100", calls=1.0, milliseconds=0.1),
         ),
         "figures": (Figure(name="gpu_ms", title="GPU time, ms", aggregation="sum"),),
-        "costs": {"capture_seconds": 0.25, "hook_overhead": 0.01},
+        "costs": {"capture_seconds": 0.25, "hook_overhead": 0.01, "forward_ms": 7.5, "forwards": 20.0},
         "notes": ("fast paths were turned off",),
     }
     return ModelProfile(**{**fields, **changes})

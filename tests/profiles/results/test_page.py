@@ -117,3 +117,4 @@ def test_notes_and_costs_are_told(page: str) -> None:
     assert "<li>fast paths were turned off</li>" in page
     assert "<dt>capture</dt><dd>0.25 s</dd>" in page
     assert "<dt>hook overhead</dt><dd>1.0%</dd>" in page
+    assert "<dt>forward</dt><dd>7.5 ms</dd>" in page
