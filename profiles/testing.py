@@ -180,7 +180,7 @@ class ProfilerContract:
 
     def profile(self, folder: Path, options: ProfileOptions | None = None) -> ModelProfile:
         """The profile of that model with nothing but this profiler beside the latencies."""
-        options = options or ProfileOptions(seconds_per_visit=1e-4)
+        options = options or ProfileOptions(threads=1, seconds_per_visit=1e-4, budget_s=0.0)
         return profile_model(self.model(), (torch.ones(8, 4),), options=options, profilers=[self.profiler(folder)])
 
     def test_it_says_what_it_gives(self, tmp_path: Path) -> None:
@@ -219,7 +219,7 @@ class ProfilerContract:
         state = {name: tensor.clone() for name, tensor in model.state_dict().items()}
         attributes = [set(module.__dict__) for module in model.modules()]
         random_state = torch.get_rng_state()
-        options = ProfileOptions(seconds_per_visit=1e-4, backward=True)
+        options = ProfileOptions(threads=1, seconds_per_visit=1e-4, budget_s=0.0, backward=True)
         profile_model(model, (inputs,), options=options, profilers=[self.profiler(tmp_path)])
         assert all(torch.equal(tensor, state[name]) for name, tensor in model.state_dict().items())
         assert [set(module.__dict__) for module in model.modules()] == attributes
@@ -231,7 +231,7 @@ class ProfilerContract:
     def test_it_does_without_the_model(self, tmp_path: Path) -> None:
         """Where only some modules are measured, it measures these or leaves them out."""
         name = self.profiler(tmp_path).name
-        options = ProfileOptions(seconds_per_visit=1e-4, include=("1",))
+        options = ProfileOptions(threads=1, seconds_per_visit=1e-4, budget_s=0.0, include=("1",))
         (row,) = [row for row in self.profile(tmp_path, options).modules if row.path == "1"]
         assert row.warm is not None
         assert f"{name}: " not in row.reason

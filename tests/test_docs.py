@@ -2,7 +2,9 @@
 
 import re
 import shlex
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -39,7 +41,10 @@ COMMANDS = sorted(
 @pytest.mark.parametrize("block", PYTHON)
 def test_python_blocks_run(block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    exec(compile(block, "docs", "exec"), {"__name__": "docs"})
+    # A compiler looks globals up in the module.
+    module = ModuleType("docs_block")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    exec(compile(block, "docs", "exec"), module.__dict__)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

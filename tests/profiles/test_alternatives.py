@@ -1,4 +1,5 @@
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -7,9 +8,18 @@ from torch import nn
 
 from profiles.alternatives import subjects_at, time_in_turn
 from profiles.errors import InputError, MeasurementError
+from profiles.measure import thread_count
 from profiles.providers import InputBatch, Target
 from profiles.timing import TimingOptions
 from tests.profiles.small_models import Net, Raising, net_inputs
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """Small products on several threads wait for one another where cores are shared."""
+    with thread_count(1):
+        yield
+
 
 QUICK = TimingOptions(seconds_per_visit=1e-4, min_samples=1, max_samples=2)
 

@@ -1,3 +1,4 @@
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -5,11 +6,20 @@ import torch
 from torch import nn
 
 from profiles.errors import InputError, MeasurementError
+from profiles.measure import thread_count
 from profiles.opportunity import Opportunity, OpportunityPart, size_opportunity
 from profiles.providers import InputBatch, Target
 from profiles.subject import Subject
 from profiles.timing import TimingOptions
 from tests.profiles.rows import latency
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """Small products on several threads wait for one another where cores are shared."""
+    with thread_count(1):
+        yield
+
 
 QUICK = TimingOptions(seconds_per_visit=1e-4, min_samples=2, max_samples=3)
 

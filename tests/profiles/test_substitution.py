@@ -1,16 +1,26 @@
 import copy
+from collections.abc import Iterator
 
 import pytest
 import torch
 from torch import nn
 
 from profiles.errors import InputError
+from profiles.measure import thread_count
 from profiles.providers import InputBatch, Target
 from profiles.substitution import Substitution, SubstitutionRow, judge_substitution
 from profiles.timing import TimingOptions
 from tests.profiles.rows import latency
 from tests.profiles.small_models import Net, net_inputs
 from tests.profiles.test_opportunity import Wasteful
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """Small products on several threads wait for one another where cores are shared."""
+    with thread_count(1):
+        yield
+
 
 QUICK = TimingOptions(seconds_per_visit=1e-4, min_samples=1, max_samples=2)
 
