@@ -4,7 +4,6 @@ from hypothesis import strategies as st
 
 from profiles.charts.layout import Rectangle, icicle_layout, parent_indices
 
-
 # A clock tells nanoseconds.
 _times_ms = st.integers(0, 10**12).map(lambda time_ns: time_ns / 1e6)
 
