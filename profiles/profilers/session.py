@@ -1,6 +1,7 @@
 """One session of torch's profiler, and what it recorded as plain data."""
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -109,7 +110,7 @@ def _results(session: torch.profiler.profile) -> Any:
 
 
 def _event(raw: Any) -> Event | None:
-    is_on_host, kind = raw.device_type().name == "CPU", raw.activity_type()
+    is_on_host, kind = raw.device_type().name == "CPU", _kind_of(raw)
     if kind not in (("cpu_op", "user_annotation") if is_on_host else _DEVICE_WORK):
         return None
     return Event(
@@ -123,3 +124,15 @@ def _event(raw: Any) -> Event | None:
         sequence=raw.sequence_nr(),
         is_range=kind == "user_annotation",
     )
+
+
+def _kind_of(raw: Any) -> str:
+    """What Kineto calls the kind of an event; before torch told it, names and flags did."""
+    if hasattr(raw, "activity_type"):
+        return str(raw.activity_type())
+    if raw.is_user_annotation():
+        return "user_annotation"
+    if raw.device_type().name != "CPU":
+        return "kernel"
+    is_runtime = re.match(r"(cuda|cu|hip)[A-Z]|\[memory\]", raw.name())
+    return "cuda_runtime" if is_runtime else "cpu_op"
