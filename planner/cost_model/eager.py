@@ -10,7 +10,7 @@ from profiles.component import Component
 
 __all__ = ["launches_of", "unfused_bytes"]
 
-_KERNELS_PER_PRIME = {False: 13, True: 32}
+_KERNELS_PER_PRIME = {False: 12, True: 38}
 _KERNELS_OF_GAUSSIAN = 9
 _KERNELS_OF_DOT = 7
 _KERNELS_OF_FM = 6
@@ -18,7 +18,7 @@ _KERNELS_OF_SPLIT = 3
 _KERNELS_OF_ROBE = 11
 _KERNELS_PER_CORE, _KERNELS_LESS = 5, 4
 # Per hash: 8 bytes for each time an operation reads or writes it as an integer, 4 as a float, 1 as a truth value.
-_BYTES_PER_PRIME = {False: 21 * 8 + 5 * 4 + 2, True: 54 * 8 + 5 * 4 + 2}
+_BYTES_PER_PRIME = {False: 6 * 8 + 5 * 4, True: 54 * 8 + 5 * 4 + 2}
 _BYTES_OF_GAUSSIAN = 11 * 4
 # Quotient, product and remainder: seven 64-bit integers read or written.
 _BYTES_PER_SPLIT = 7 * 8
