@@ -31,10 +31,10 @@ class RowWiseAdagrad(Optimizer):
                     self._update(table, table.grad.coalesce(), group["learning_rate"], group["epsilon"])
 
     def _update(self, table: Tensor, gradient: Tensor, learning_rate: float, epsilon: float) -> None:
-        rows, values = gradient.indices()[0], gradient.values()
+        rows, values = gradient.indices()[0], gradient.values().float()
         state = self.state[table]
         if not state:
             state["square"] = torch.zeros(len(table), device=table.device)
         square = state["square"].index_add_(0, rows, values.square().mean(dim=1))
         scale = (square[rows] + epsilon).rsqrt_().mul_(-learning_rate)
-        table.index_add_(0, rows, values * scale[:, None])
+        table.index_add_(0, rows, (values * scale[:, None]).to(table.dtype))

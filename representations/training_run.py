@@ -5,11 +5,11 @@ Shape suffixes: N samples, B samples of a batch, F dense features, S categorical
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from profiles.errors import MeasurementError
@@ -20,7 +20,6 @@ from representations.metrics import Metrics
 from representations.model import RecommendationModel
 from representations.optimizer import RowWiseAdagrad
 from representations.specs import ModelSpec
-from representations.table import EmbeddingTable
 from representations.training_config import TrainingConfig, TrainingProgress
 
 __all__ = ["TrainingRun", "to_tensors"]
@@ -194,13 +193,20 @@ def to_tensors(dataset: Dataset) -> tuple[Tensor, Tensor, Tensor]:
 def _optimizers(
     model: RecommendationModel, config: TrainingConfig
 ) -> tuple[torch.optim.Optimizer, RowWiseAdagrad | None]:
-    tables = [module for module in model.modules() if isinstance(module, EmbeddingTable)]
-    for table in tables:
-        table.sparse = True
-    of_tables = {id(table.weight) for table in tables}
+    tables = [weight for module in model.modules() if (weight := _made_sparse(module)) is not None]
+    of_tables = {id(weight) for weight in tables}
     dense = [parameter for parameter in model.parameters() if id(parameter) not in of_tables]
-    adagrad = RowWiseAdagrad((t.weight for t in tables), learning_rate=config.table_learning_rate) if tables else None
+    adagrad = RowWiseAdagrad(tables, learning_rate=config.table_learning_rate) if tables else None
     return _OPTIMIZERS[config.dense_optimizer](dense, lr=config.learning_rate), adagrad
+
+
+def _made_sparse(module: nn.Module) -> nn.Parameter | None:
+    """The rows of a module that looks some of them up, whatever its back end, with gradients of these alone."""
+    weight = module.__dict__.get("_parameters", {}).get("weight")
+    if not isinstance(getattr(module, "sparse", None), bool) or weight is None or weight.ndim != 2:
+        return None
+    module.sparse = True  # type: ignore[assignment]  # a plain attribute of all such modules
+    return cast("nn.Parameter", weight)
 
 
 def _below(stem: str, tensors: Tensors) -> Tensors:

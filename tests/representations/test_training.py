@@ -11,6 +11,7 @@ from representations.datasets import Splits, SyntheticSpec, load_dataset, make_s
 from representations.metrics import score
 from representations.presets import get_preset
 from representations.specs import DheSpec, Feature, ModelSpec, TableSpec
+from representations.specs.table import TableBackend
 from representations.training import predict, train
 from representations.training_config import TrainingConfig, TrainingProgress
 
@@ -125,6 +126,22 @@ def test_other_precisions_and_optimizers_learn_too(changes: dict[str, float], sp
     result = train(SPEC, splits, replace(CONFIG, **changes))  # type: ignore[arg-type]  # as above
     assert result.auc > 0.65
     assert all(value.dtype == torch.float32 for value in result.model.parameters())
+
+
+@pytest.mark.parametrize("backend", ["torchrec", "fbgemm"])
+def test_every_back_end_learns_what_plain_tables_learn(backend: TableBackend, splits: Splits) -> None:
+    config = TrainingConfig(epochs=1, batch_size=256)
+    plain = train(SPEC, splits, config)
+    other = train(replace(SPEC, embeddings=(TableSpec(dim=8, backend=backend),) * 2), splits, config)
+    assert other.auc == pytest.approx(plain.auc, abs=0.02)
+    assert other.log_loss == pytest.approx(plain.log_loss, abs=0.03)
+
+
+def test_half_precision_tables_learn(splits: Splits) -> None:
+    spec = replace(SPEC, embeddings=(TableSpec(dim=8, dtype="float16", backend="fbgemm"),) * 2)
+    result = train(spec, splits, CONFIG)
+    assert result.auc > 0.65
+    assert {p.dtype for p in result.model.embedding_set.parameters()} == {torch.float16}
 
 
 def test_flights_are_learned_in_one_epoch_over_a_part() -> None:
