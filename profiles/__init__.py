@@ -34,9 +34,16 @@ from profiles.sweep import SweepOptions, SweepProgress, SweepResult, sweep
 from profiles.timing import TimingOptions, measure_latency
 
 if TYPE_CHECKING:
+    from profiles.bring_up import compare_devices
     from profiles.executors.in_process import InProcessExecutor
     from profiles.executors.ray import RayExecutor
+    from profiles.hotspots import rank_hotspots
+    from profiles.numeric import compare_models, compare_modules
+    from profiles.opportunity import size_opportunity
     from profiles.profile_options import ProfileOptions, ProfileProgress
+    from profiles.regression import explain_regression
+    from profiles.roofline import Roofline, achieved_roofline
+    from profiles.substitution import judge_substitution
     from profiles.walk import merge_parts, profile_model, profile_target, walking
 
 __all__ = [
@@ -61,6 +68,7 @@ __all__ = [
     "ProfileStore",
     "RayExecutor",
     "RecplanError",
+    "Roofline",
     "StorageError",
     "SweepOptions",
     "SweepProgress",
@@ -70,10 +78,16 @@ __all__ = [
     "TornLineWarning",
     "UnknownNameError",
     "Work",
+    "achieved_roofline",
     "catalogue",
+    "compare_devices",
+    "compare_models",
+    "compare_modules",
     "current_fingerprint",
+    "explain_regression",
     "find_target",
     "get_hardware",
+    "judge_substitution",
     "load_target",
     "local_devices",
     "make_component",
@@ -82,22 +96,33 @@ __all__ = [
     "model_providers",
     "profile_model",
     "profile_target",
+    "rank_hotspots",
     "resolve_device",
+    "size_opportunity",
     "sweep",
     "walking",
 ]
 
-# These load torch or Ray.
+# Most of these load torch or Ray.
 __getattr__ = lazy_attributes(
     __name__,
     {
         "InProcessExecutor": "profiles.executors.in_process",
-        "RayExecutor": "profiles.executors.ray",
         "ProfileOptions": "profiles.profile_options",
         "ProfileProgress": "profiles.profile_options",
+        "RayExecutor": "profiles.executors.ray",
+        "Roofline": "profiles.roofline",
+        "achieved_roofline": "profiles.roofline",
+        "compare_devices": "profiles.bring_up",
+        "compare_models": "profiles.numeric",
+        "compare_modules": "profiles.numeric",
+        "explain_regression": "profiles.regression",
+        "judge_substitution": "profiles.substitution",
         "merge_parts": "profiles.walk",
         "profile_model": "profiles.walk",
         "profile_target": "profiles.walk",
+        "rank_hotspots": "profiles.hotspots",
+        "size_opportunity": "profiles.opportunity",
         "walking": "profiles.walk",
     },
 )

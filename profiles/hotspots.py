@@ -9,7 +9,7 @@ from profiles.model_profile import SELF_KIND
 from profiles.records import ComponentProfile
 from profiles.roofline import Roofline, achieved_roofline, published_roofline
 
-__all__ = ["Hotspot", "hotspots"]
+__all__ = ["Hotspot", "rank_hotspots"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,7 +33,7 @@ class Hotspot:
         return self.share * (1.0 - min(self.achieved or 0.0, 1.0))
 
 
-def hotspots(rows: Sequence[ComponentProfile], roofline: Roofline | None = None) -> tuple[Hotspot, ...]:
+def rank_hotspots(rows: Sequence[ComponentProfile], roofline: Roofline | None = None) -> tuple[Hotspot, ...]:
     """The forward pass's modules, the greatest score first.
 
     Without a `roofline` each row's device and dtype are looked up in the catalogue; where that has no figures, as for

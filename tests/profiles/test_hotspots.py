@@ -1,7 +1,7 @@
 import pytest
 
 from profiles.errors import InputError
-from profiles.hotspots import hotspots
+from profiles.hotspots import rank_hotspots
 from profiles.records import ComponentProfile
 from profiles.roofline import Roofline
 from tests.profiles.rows import latency, row
@@ -26,7 +26,7 @@ ROWS = [
 
 
 def test_two_planted_slow_modules_rank_first() -> None:
-    spots = hotspots(ROWS, ROOF)
+    spots = rank_hotspots(ROWS, ROOF)
     assert [spot.path for spot in spots] == ["slow", "gather", "good", "", "tiny"]
     slow = spots[0]
     assert (slow.share, slow.attainable_ms) == (0.3, 1.0)
@@ -35,27 +35,27 @@ def test_two_planted_slow_modules_rank_first() -> None:
 
 
 def test_a_container_is_ranked_by_what_it_does_itself() -> None:
-    (own,) = [spot for spot in hotspots(ROWS, ROOF) if not spot.path]
+    (own,) = [spot for spot in rank_hotspots(ROWS, ROOF) if not spot.path]
     assert own.latency_ms == pytest.approx(0.9)
     assert own.attainable_ms == pytest.approx(9.1 - 8 - 1 - 0.001)
 
 
 def test_where_no_work_is_known_all_the_time_is_above_the_roofline() -> None:
-    (spot, *_) = hotspots([module("", 2.0, kind="container"), module("odd", 2.0)], ROOF)
+    (spot, *_) = rank_hotspots([module("", 2.0, kind="container"), module("odd", 2.0)], ROOF)
     assert (spot.path, spot.achieved, spot.score) == ("odd", None, 1.0)
 
 
 def test_without_a_roofline_the_best_module_sets_it() -> None:
-    found = {spot.path: spot for spot in hotspots(ROWS)}
+    found = {spot.path: spot for spot in rank_hotspots(ROWS)}
     assert found["good"].achieved == pytest.approx(1.0)
     assert found["good"].score == pytest.approx(0.0)
 
 
 def test_a_known_device_has_its_published_roofline() -> None:
-    (spot,) = hotspots([row(path="", device="v100", in_situ=latency(1.0), flops=7e9, kind="leaf")])
+    (spot,) = rank_hotspots([row(path="", device="v100", in_situ=latency(1.0), flops=7e9, kind="leaf")])
     assert spot.achieved == pytest.approx(0.5, rel=0.2)
 
 
 def test_a_profile_without_times_has_no_hotspots() -> None:
     with pytest.raises(InputError, match="no times of modules"):
-        hotspots([row(path="", flops=1.0)])
+        rank_hotspots([row(path="", flops=1.0)])
