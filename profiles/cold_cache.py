@@ -15,11 +15,11 @@ _CUDA_BYTES = 256 * 2**20
 
 
 class CacheSweeper:
-    """Reads and writes a buffer three times the last-level cache; call it before each cold sample."""
+    """Reads and writes a buffer twice the last-level cache; call it before each cold sample."""
 
     def __init__(self, torch_name: str = "cpu") -> None:
         is_cuda = torch_name.startswith("cuda")
-        wanted = _CUDA_BYTES if is_cuda else min(max(3 * last_level_cache_bytes(), _LEAST_BYTES), _MOST_BYTES)
+        wanted = _CUDA_BYTES if is_cuda else min(max(2 * last_level_cache_bytes(), _LEAST_BYTES), _MOST_BYTES)
         self._buffer_N = torch.zeros(wanted // 4, dtype=torch.int32, device=torch_name)
 
     @property
