@@ -13,7 +13,7 @@ __all__ = ["Progress", "Visited", "visit_in_turn"]
 
 Progress = Callable[[ProfileProgress], None]
 # However far the visits of a module are apart, it is not visited more often than so many times what was asked for.
-MOST_VISITS = 8
+MOST_VISITS = 20
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import nn
 
+from profiles.interval import interval_share
 from profiles.profile_options import ProfileOptions
 from profiles.providers import InputBatch, Target
 from profiles.walk import profile_target
@@ -26,6 +27,12 @@ def test_costs_are_counted_in_median_forwards(target: Target) -> None:
     assert 0 <= figures["within_interval"] <= 1
 
 
+def test_the_noise_is_that_of_timings_far_apart() -> None:
+    assert profile_cost.bare_interval([1.0, 2.0, 1.0, 2.0, 1.0, 2.0]) == 0
+    drifting = [1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 3.0, 3.0, 3.0]
+    assert profile_cost.bare_interval(drifting) == pytest.approx(interval_share([1.0, 2.0, 3.0]))
+
+
 def test_every_tool_runs_the_model_and_leaves_no_hook(target: Target) -> None:
     calls: list[object] = []
     forward = partial(lambda: calls.append(target.model(*target.args)))
@@ -38,7 +45,10 @@ def test_every_tool_runs_the_model_and_leaves_no_hook(target: Target) -> None:
 def test_the_page_sets_the_costs_beside_the_goals(target: Target) -> None:
     one = profile_cost._cost_of(target, 2) | {"hook_overhead": profile_cost._overhead_of(target, 5)}
     rivals = profile_cost._rivals(target, 2)
-    page = "\n".join(profile_cost.BENCHMARK.describe({"models": {"nanogpt": one, "dlrm": one}, "rivals": rivals}))
+    bare = {"bare_ms": {"median": 2.0, "p25": 1.9, "p75": 2.3}, "bare_interval": 0.071}
+    report = {"models": {"nanogpt": one, "dlrm": one}, "rivals": rivals, **bare}
+    page = "\n".join(profile_cost.BENCHMARK.describe(report))
+    assert "an interval of 7.1% in this run" in page
     assert "| dlrm-bench |" in page
     assert "| 150 |" in page
     assert "`torch.profiler`" in page
