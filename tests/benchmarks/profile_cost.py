@@ -47,6 +47,10 @@ _MEANING = """\
 - **watching calls**: how much longer a pass takes in which every module's call is timed; the goal is below 2 %. The
   fastest of each kind are compared, since whatever disturbs makes passes longer."""
 
+_NOISE = """\
+Three bare timings of one matrix product ({bare} ms), as far apart, had an interval of {interval} in this run: what the
+machine gives, whoever measures."""
+
 
 def figures_of(profile: ModelProfile, cpu_s: float, forward_cpu_s: Sequence[float]) -> Figures:
     """Costs and quality of one profile; `forward_cpu_s` are plain passes."""
@@ -205,8 +209,7 @@ def _describe(report: Mapping[str, Any]) -> list[str]:
         _INTRODUCTION,
         "## Costs",
         table(columns, rows),
-        f"Three bare timings of one matrix product ({with_quartiles(report['bare_ms'])} ms), as far apart, had an interval "
-        f"of {percent(report['bare_interval'])} in this run: what the machine gives, whoever measures.",
+        _NOISE.format(bare=with_quartiles(report["bare_ms"]), interval=percent(report["bare_interval"])),
         "## A pass of dlrm-bench under each tool, over a plain pass",
         table(("tool", "CPU time"), [(_RIVALS["watched"], significant(watched)), *others]),
         "## What the figures mean",
