@@ -1,5 +1,7 @@
 """A deep hash embedding as a drop-in for a table: encoder, decoder, and a sum over each sample's ids."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -11,7 +13,7 @@ from representations.dhe.encoder import DheEncoder, runs_compiled
 from representations.dhe.streaming import can_stream, encode_and_project
 from representations.specs import DheSpec, Feature
 
-__all__ = ["DheEmbedding", "SumPool", "distinct_ids", "set_deduplication", "set_streaming"]
+__all__ = ["DheEmbedding", "SumPool", "distinct_ids", "least_work", "set_deduplication", "set_streaming"]
 
 
 class SumPool(nn.Module):
@@ -35,7 +37,8 @@ class DheEmbedding(nn.Module):
 
     def __init__(self, feature: Feature, spec: DheSpec, seed: int = 0) -> None:
         super().__init__()
-        self.encoder = DheEncoder(spec.k, feature.cardinality, transform=spec.transform, seed=seed)
+        where = f"feature {feature.name!r}"
+        self.encoder = DheEncoder(spec.k, feature.cardinality, transform=spec.transform, seed=seed, where=where)
         self.decoder = build_decoder(spec)
         self.pool = SumPool()
         self.has_batch_norm = spec.norm == "batch"
@@ -45,7 +48,12 @@ class DheEmbedding(nn.Module):
         self.dim = spec.dim
 
     def forward(self, ids_N: Tensor, offsets_B: Tensor | None = None) -> Tensor:
-        """Shape [B, dim]."""
+        """Shape [B, dim].
+
+        Raises:
+            InputError: ids are no integers, or on the CPU one is beyond the feature's range; names feature and place.
+        """
+        ids_N = self.encoder.checked(ids_N)
         if self.deduplicate and not (self.training and self.has_batch_norm):
             distinct_U, inverse_N = distinct_ids(ids_N)
             if len(distinct_U) < len(ids_N):
@@ -102,3 +110,22 @@ def set_streaming(model: nn.Module, *, enabled: bool) -> None:
     for module in model.modules():
         if isinstance(module, DheEmbedding):
             module.stream = enabled
+
+
+@contextmanager
+def least_work(model: nn.Module) -> Iterator[None]:
+    """Deduplication and streaming on, wherever they can be; every switch afterwards as it was."""
+    names = ("deduplicate", "stream")
+    switches = [
+        (module, name, value)
+        for module in model.modules()
+        for name in names
+        if isinstance(value := getattr(module, name, None), bool)
+    ]
+    set_deduplication(model, enabled=True)
+    set_streaming(model, enabled=True)
+    try:
+        yield
+    finally:
+        for module, name, value in switches:
+            setattr(module, name, value)

@@ -14,9 +14,11 @@ from representations.specs import Transform
 
 __all__ = ["DheEncoder", "runs_compiled"]
 
+_INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+
 
 class DheEncoder(nn.Module):
-    """ids [N] int64 in [0, cardinality) -> [N, k] float32.
+    """ids [N] of integers in [0, cardinality) -> [N, k] float32; `where` names the encoder in errors.
 
     `uniform` scales a hash h to 2 h / (m - 1) - 1; `gaussian` sets u = (h + 1) / m and turns the pairs of columns
     (0, 1), (2, 3), ... into independent normal variables (Box and Muller). Plain CPU tensors take the compiled kernel,
@@ -28,10 +30,13 @@ class DheEncoder(nn.Module):
     a_K: Tensor
     b_K: Tensor
 
-    def __init__(self, k: int, cardinality: int, *, transform: Transform = "uniform", seed: int = 0) -> None:
+    def __init__(
+        self, k: int, cardinality: int, *, transform: Transform = "uniform", seed: int = 0, where: str = "dhe"
+    ) -> None:
         super().__init__()
         coefficients = draw_coefficients(k, cardinality, seed)
         self.k, self.cardinality, self.prime, self.transform = k, cardinality, coefficients.prime, transform
+        self.where = where
         self.register_buffer("a_K", torch.tensor(coefficients.a_K))
         self.register_buffer("b_K", torch.tensor(coefficients.b_K))
         m = HASH_MODULUS
@@ -39,10 +44,26 @@ class DheEncoder(nn.Module):
 
     def forward(self, ids_N: Tensor) -> Tensor:
         """Shape [N, k]."""
+        ids_N = self._int64(ids_N)
         if runs_compiled(ids_N):
             return self.encode_into(ids_N, torch.empty(len(ids_N), self.k))
         scaled_NK = self._in_triton(ids_N) if _runs_triton(ids_N) else self._in_torch(ids_N)
         return scaled_NK if self.transform == "uniform" else _box_muller(scaled_NK)
+
+    def checked(self, ids_N: Tensor) -> Tensor:
+        """The ids as int64, in range where that can be told without waiting for a device.
+
+        Raises:
+            InputError: ids are no integers, or one is not in [0, cardinality); says which.
+        """
+        ids_N = self._int64(ids_N)
+        if runs_compiled(ids_N):
+            self._numpy_in_range(ids_N)
+        return ids_N
+
+    def is_outside(self, ids_N: Tensor) -> Tensor:
+        """Whether each id is beyond the range, [N] bool on the ids' device."""
+        return (ids_N < 0) | (ids_N >= self.cardinality)
 
     def encode_into(self, ids_N: Tensor, out_NK: Tensor) -> Tensor:
         """`forward` into given memory, for plain CPU tensors; `out_NK` is float32 and contiguous.
@@ -50,7 +71,7 @@ class DheEncoder(nn.Module):
         Raises:
             InputError: an id is not in [0, cardinality).
         """
-        self._compiled_kernel(self._checked(ids_N))(0, out_NK)
+        self._compiled_kernel(self._numpy_in_range(ids_N))(0, out_NK)
         return out_NK
 
     def blocks(self, ids_N: Tensor, rows: int) -> Iterator[Tensor]:
@@ -59,7 +80,7 @@ class DheEncoder(nn.Module):
         Raises:
             InputError: an id is not in [0, cardinality).
         """
-        encode = self._compiled_kernel(self._checked(ids_N))
+        encode = self._compiled_kernel(self._numpy_in_range(ids_N))
         buffer_RK = torch.empty(min(rows, len(ids_N)), self.k)
         for begin in range(0, max(len(ids_N), 1), rows):
             out_RK = buffer_RK[: len(ids_N) - begin]
@@ -70,13 +91,22 @@ class DheEncoder(nn.Module):
         """What a printed model shows."""
         return f"k={self.k}, cardinality={self.cardinality}, transform={self.transform!r}"
 
-    def _checked(self, ids_N: Tensor) -> NDArray[np.int64]:
+    def _int64(self, ids_N: Tensor) -> Tensor:
+        if ids_N.dtype == torch.int64:
+            return ids_N
+        if ids_N.dtype not in _INTEGERS:
+            raise InputError(f"{self.where}: ids must be integers, but got {ids_N.dtype}")
+        return ids_N.long()
+
+    def _numpy_in_range(self, ids_N: Tensor) -> NDArray[np.int64]:
         from representations.dhe.kernels import first_outside
 
         ids: NDArray[np.int64] = ids_N.contiguous().numpy()
         outside = first_outside(ids, self.cardinality)
         if outside >= 0:
-            raise InputError(f"dhe: ids must be in [0, {self.cardinality}), but row {outside} is {ids[outside]}")
+            raise InputError(
+                f"{self.where}: ids must be in [0, {self.cardinality}), but row {outside} is {ids[outside]}"
+            )
         return ids
 
     def _compiled_kernel(self, ids: NDArray[np.int64]) -> Callable[[int, Tensor], None]:
@@ -102,8 +132,7 @@ class DheEncoder(nn.Module):
 
     def _in_torch(self, ids_N: Tensor) -> Tensor:
         hashed_NK = hash_ids(ids_N, self.a_K, self.b_K, self.prime)
-        outside_N1 = ((ids_N < 0) | (ids_N >= self.cardinality))[:, None]
-        scale_N1 = torch.where(outside_N1, math.nan, self._scale)
+        scale_N1 = torch.where(self.is_outside(ids_N)[:, None], math.nan, self._scale)
         return hashed_NK.float().mul_(scale_N1).add_(self._shift)
 
 

@@ -26,7 +26,7 @@ class EncoderCache(CachedStack):
         super().__init__(stack)
         if not len(hot_ids_E) or bool((hot_ids_E.diff() <= 0).any()):
             raise InputError(f"encoder cache: hot ids must be distinct and ascending, but got {hot_ids_E.tolist()[:8]}")
-        self.register_buffer("hot_ids_E", hot_ids_E.clone())
+        self.register_buffer("hot_ids_E", self.exact.encoder.checked(hot_ids_E).clone())
         self.register_buffer("rows_ED", torch.zeros(len(hot_ids_E), self.dim))
         self._table_S: Any = None
 

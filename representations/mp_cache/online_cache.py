@@ -8,7 +8,7 @@ from torch.nn import functional
 
 from representations.dhe.embedding import DheEmbedding
 from representations.mp_cache.cached_stack import CachedStack
-from representations.mp_cache.policies import CachePolicy, check_entries
+from representations.mp_cache.policies import OnlinePolicy, check_entries, check_online_policy
 
 __all__ = ["OnlineCache"]
 
@@ -17,14 +17,15 @@ class OnlineCache(CachedStack):
     """Exact, as a hit is a row that the stack gave; every miss is admitted in the place of another id.
 
     Begins empty, and again after weights changed; contents are no part of the module's state. Which ids are in it is
-    kept on the host: ids on a GPU are copied there.
+    kept on the host: ids on a GPU are copied there. A call that raises makes it forget everything.
     """
 
     rows_ED: Tensor
 
-    def __init__(self, stack: DheEmbedding | CachedStack, entries: int, policy: CachePolicy = "lru") -> None:
+    def __init__(self, stack: DheEmbedding | CachedStack, entries: int, policy: OnlinePolicy = "lru") -> None:
         super().__init__(stack)
         check_entries(entries)
+        check_online_policy(policy)
         self.entries, self.policy = entries, policy
         self.register_buffer("rows_ED", torch.zeros(entries, self.dim), persistent=False)
         self._state: Any = None
@@ -38,6 +39,18 @@ class OnlineCache(CachedStack):
     @torch.no_grad()
     def cached_rows(self, ids_N: Tensor) -> Tensor:
         """Rows in the order of access; within a batch, an id that missed before is a hit."""
+        try:
+            return self._admitted_rows(ids_N)
+        except BaseException:
+            # Ids were admitted, but their rows may not be there.
+            self.refresh()
+            raise
+
+    def extra_repr(self) -> str:
+        """What a printed model shows."""
+        return f"entries={self.entries}, policy={self.policy!r}"
+
+    def _admitted_rows(self, ids_N: Tensor) -> Tensor:
         from representations.mp_cache.kernels import LFU, LRU, admit
 
         number = LFU if self.policy == "lfu" else LRU
@@ -52,10 +65,6 @@ class OnlineCache(CachedStack):
         new_ND = functional.embedding((source_N - self.entries).clamp_(min=0), computed_MD)
         self._keep(taken_M, computed_MD)
         return torch.where(is_hit_N1, kept_ND, new_ND)
-
-    def extra_repr(self) -> str:
-        """What a printed model shows."""
-        return f"entries={self.entries}, policy={self.policy!r}"
 
     def _keep(self, taken_M: Tensor, computed_MD: Tensor) -> None:
         """Each entry's row becomes that of the last miss that took it."""

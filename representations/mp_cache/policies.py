@@ -10,10 +10,21 @@ from numpy.typing import NDArray
 
 from profiles.errors import InputError, UnknownNameError
 
-__all__ = ["CachePolicy", "check_entries", "entries_of", "hit_rate", "hottest_ids"]
+__all__ = [
+    "CachePolicy",
+    "OnlinePolicy",
+    "check_entries",
+    "check_log",
+    "check_online_policy",
+    "check_policy",
+    "entries_of",
+    "hit_rate",
+    "hottest_ids",
+]
 
 # `static` holds the hottest ids of an earlier log; `lru` and `lfu` admit every id that they miss.
 CachePolicy = Literal["static", "lru", "lfu"]
+OnlinePolicy = Literal["lru", "lfu"]
 _BYTES_PER_FLOAT = 4
 
 Ids = NDArray[np.int64]
@@ -32,10 +43,15 @@ def entries_of(cache_bytes: int, dim: int) -> int:
 
 
 def hottest_ids(log_N: Ids, entries: int) -> Ids:
-    """The most frequent ids of a log, at most `entries` of them, ascending; of equally frequent ones the smaller."""
+    """The most frequent ids of a log, at most `entries` of them, ascending; of equally frequent ones the smaller.
+
+    Raises:
+        InputError: no entry, an empty log, or one of no integers.
+    """
     check_entries(entries)
+    check_log(log_N)
     ids, counts = np.unique(log_N, return_counts=True)
-    hottest: Ids = np.sort(ids[np.argsort(-counts, kind="stable")[:entries]])
+    hottest: Ids = np.sort(ids[np.argsort(-counts, kind="stable")[:entries]]).astype(np.int64)
     return hottest
 
 
@@ -46,14 +62,14 @@ def hit_rate(log_N: Ids, entries: int, policy: CachePolicy, *, earlier_N: Ids | 
     without one those of the log itself, which no cache without foresight can.
 
     Raises:
-        InputError: an empty log, or no entry.
+        InputError: no entry, an empty log, or one of no integers.
         UnknownNameError: an unknown policy.
     """
     check_entries(entries)
-    if not len(log_N):
-        raise InputError("hit rate: the access log is empty")
-    if policy not in get_args(CachePolicy):
-        raise UnknownNameError("cache policy", policy, get_args(CachePolicy))
+    check_policy(policy)
+    check_log(log_N)
+    if earlier_N is not None:
+        check_log(earlier_N)
     if policy == "static":
         hot_E = hottest_ids(log_N if earlier_N is None else earlier_N, entries)
         return float(np.isin(log_N, hot_E).mean())
@@ -64,6 +80,28 @@ def hit_rate(log_N: Ids, entries: int, policy: CachePolicy, *, earlier_N: Ids | 
         admit(earlier_N, number, state)
     _, missed_N, _ = admit(log_N, number, state)
     return 1 - len(missed_N) / len(log_N)
+
+
+def check_policy(policy: str) -> None:
+    """Raises UnknownNameError unless there is such a policy."""
+    if policy not in get_args(CachePolicy):
+        raise UnknownNameError("cache policy", policy, get_args(CachePolicy))
+
+
+def check_online_policy(policy: str) -> None:
+    """Raises UnknownNameError unless there is such a policy that admits what it misses."""
+    if policy not in get_args(OnlinePolicy):
+        raise UnknownNameError("cache policy", policy, get_args(OnlinePolicy))
+
+
+def check_log(log_N: Ids, where: str = "cache") -> None:
+    """Raises InputError unless the log is one list of integers, and not empty."""
+    if not len(log_N):
+        raise InputError(f"{where}: the access log is empty")
+    if log_N.ndim != 1 or log_N.dtype.kind not in "iu":
+        raise InputError(
+            f"{where}: the access log must be one list of integers, but got {log_N.dtype} of shape {list(log_N.shape)}"
+        )
 
 
 def check_entries(entries: int) -> None:

@@ -1,9 +1,12 @@
+from collections.abc import Callable
+
 import pytest
 import torch
 from torch import nn
 
+from profiles.errors import InputError
 from representations.dhe.decoder import build_decoder
-from representations.dhe.embedding import DheEmbedding, set_deduplication
+from representations.dhe.embedding import DheEmbedding, least_work, set_deduplication, set_streaming
 from representations.specs import DheSpec, Feature
 
 FEATURE = Feature(name="f", cardinality=50)
@@ -54,3 +57,38 @@ def test_batch_statistics_see_repeated_ids() -> None:
     deduplicating.load_state_dict(plain.state_dict())
     set_deduplication(deduplicating, enabled=True)
     assert torch.equal(plain(IDS), deduplicating(IDS))
+
+
+@pytest.mark.parametrize("deduplicate", [False, True])
+@pytest.mark.parametrize("offsets", [None, OFFSETS])
+def test_an_id_beyond_the_range_is_named_by_feature_and_place(
+    offsets: torch.Tensor | None, *, deduplicate: bool
+) -> None:
+    embedding = DheEmbedding(FEATURE, SPEC)
+    set_deduplication(embedding, enabled=deduplicate)
+    ids = IDS.clone()
+    ids[6] = 50
+    with pytest.raises(InputError, match=r"feature 'f': ids must be in \[0, 50\), but row 6 is 50"):
+        embedding(ids, offsets)
+
+
+def test_ids_are_integers_of_any_width() -> None:
+    embedding = DheEmbedding(FEATURE, SPEC)
+    assert torch.equal(embedding(IDS.int(), OFFSETS), embedding(IDS, OFFSETS))
+    with pytest.raises(InputError, match=r"feature 'f': ids must be integers, but got torch\.float32"):
+        embedding(IDS.float())
+
+
+@pytest.mark.parametrize("switch", [set_deduplication, set_streaming])
+@pytest.mark.parametrize("before", [False, True])
+def test_the_least_work_leaves_switches_as_they_were(switch: Callable[..., None], *, before: bool) -> None:
+    embedding = DheEmbedding(FEATURE, SPEC)
+    switch(embedding, enabled=before)
+    wanted = (embedding.deduplicate, embedding.stream)
+    with least_work(embedding):
+        assert embedding.deduplicate
+        assert embedding.stream
+    assert (embedding.deduplicate, embedding.stream) == wanted
+    with pytest.raises(InputError), least_work(embedding):
+        embedding(IDS + 50)
+    assert (embedding.deduplicate, embedding.stream) == wanted

@@ -70,3 +70,16 @@ def test_hash_functions_travel_with_the_state() -> None:
     second.load_state_dict(first.state_dict())
     assert torch.equal(first(torch.arange(100)), second(torch.arange(100)))
     assert "k=8, cardinality=100, transform='uniform'" in repr(first)
+
+
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int16, torch.uint8])
+@pytest.mark.parametrize("cardinality", [200, 2**35])
+def test_narrow_integers_are_ids_too(dtype: torch.dtype, cardinality: int) -> None:
+    encoder, ids = DheEncoder(8, cardinality), torch.tensor([0, 7, 199])
+    assert torch.equal(encoder(ids.to(dtype)), encoder(ids))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bool])
+def test_other_numbers_are_no_ids(dtype: torch.dtype) -> None:
+    with pytest.raises(InputError, match="dhe: ids must be integers, but got torch"):
+        DheEncoder(8, 100)(torch.tensor([0, 1]).to(dtype))

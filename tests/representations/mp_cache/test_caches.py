@@ -1,15 +1,18 @@
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
-from profiles.errors import InputError
+from profiles.errors import InputError, UnknownNameError
 from representations.dhe.embedding import DheEmbedding
 from representations.mp_cache.cached_stack import CachedStack
 from representations.mp_cache.decoder_cache import DecoderCache, centroids_of_log
 from representations.mp_cache.default_embedding import DefaultEmbedding, cold_sample
 from representations.mp_cache.encoder_cache import EncoderCache
 from representations.mp_cache.online_cache import OnlineCache
+from representations.mp_cache.policies import OnlinePolicy, hottest_ids
 from representations.specs import DheSpec, Feature
 
 FEATURE, SPEC = Feature(name="f", cardinality=500), DheSpec(dim=4, k=24, widths=(8,))
@@ -146,3 +149,95 @@ def test_cold_ids_are_drawn_as_they_are_accessed() -> None:
     assert set(cold_sample(log, np.arange(4), 9).tolist()) <= {0, 1, 2, 3}
     with pytest.raises(InputError, match="at least one id"):
         DefaultEmbedding(DheEmbedding(FEATURE, SPEC), drawn[:0])
+
+
+@pytest.mark.parametrize("policy", ["lru", "lfu"])
+@pytest.mark.parametrize("bad", [500, -7])
+def test_a_call_that_failed_leaves_nothing_behind(policy: OnlinePolicy, bad: int) -> None:
+    stack = DheEmbedding(FEATURE, SPEC).eval()
+    cache = OnlineCache(stack, 8, policy).eval()
+    for _ in range(2):
+        with pytest.raises(InputError, match=f"feature 'f': ids must be in .*, but row 2 is {bad}"):
+            cache(torch.tensor([1, 2, bad, 3]))
+    ids = torch.tensor([1, 2, 3, 1])
+    assert torch.allclose(cache(ids), stack(ids), atol=1e-6)
+
+
+def test_a_stack_that_failed_makes_an_online_cache_forget() -> None:
+    stack = DheEmbedding(FEATURE, SPEC).eval()
+    cache = OnlineCache(stack, 8).eval()
+    cache(IDS)
+
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    hook = stack.register_forward_pre_hook(fail)
+    with pytest.raises(MemoryError):
+        cache(torch.tensor([400, 401]))
+    hook.remove()
+    ids = torch.tensor([400, 401, 3, 7])
+    assert torch.allclose(cache(ids), stack(ids), atol=1e-6)
+
+
+@pytest.mark.parametrize("bad", [500, -7])
+@pytest.mark.parametrize("kind", ["default", "static", "lru", "all-centroids"])
+def test_no_cache_answers_an_id_beyond_the_range(kind: str, bad: int) -> None:
+    stack = DheEmbedding(FEATURE, SPEC).eval()
+    cache = DefaultEmbedding(stack, HOT).eval() if kind == "default" else cached(kind, stack)
+    with pytest.raises(InputError, match=f"feature 'f': ids must be in .*, but row 1 is {bad}"):
+        cache(torch.tensor([3, bad]))
+    with pytest.raises(InputError, match="must be integers"):
+        cache(torch.tensor([3.0]))
+
+
+@pytest.mark.parametrize("kind", ["default", "all-centroids"])
+def test_an_id_beyond_the_range_is_nan_where_raising_would_wait(kind: str) -> None:
+    class Other(torch.Tensor):
+        """Not a plain tensor."""
+
+    stack = DheEmbedding(FEATURE, SPEC).eval()
+    cache = DefaultEmbedding(stack, HOT).eval() if kind == "default" else cached(kind, stack)
+    rows = cache(torch.tensor([3, 500, -1]).as_subclass(Other))
+    assert rows.isnan().all(dim=1).tolist() == rows.isnan().any(dim=1).tolist() == [False, True, True]
+
+
+@pytest.mark.parametrize("kind", ["static", "lru", "all-centroids"])
+def test_caches_take_integers_of_any_width(kind: str) -> None:
+    cache = cached(kind, DheEmbedding(FEATURE, SPEC).eval())
+    assert torch.equal(cache(IDS.int(), OFFSETS), cache(IDS, OFFSETS))
+
+
+@pytest.mark.parametrize("policy", ["static", "fifo"])
+def test_an_online_cache_admits_by_a_known_policy(policy: Any) -> None:
+    with pytest.raises(UnknownNameError, match=f"cache policy: unknown name '{policy}'.*; known: lfu, lru"):
+        OnlineCache(DheEmbedding(FEATURE, SPEC), 3, policy)
+
+
+def test_kept_ids_are_ids_of_the_feature() -> None:
+    stack = DheEmbedding(FEATURE, SPEC)
+    with pytest.raises(InputError, match=r"feature 'f': ids must be in .*, but row 1 is 500"):
+        EncoderCache(stack, torch.tensor([3, 500]))
+    with pytest.raises(InputError, match="row 0 is -1"):
+        DefaultEmbedding(stack, torch.tensor([-1]))
+
+
+def test_a_call_without_ids_chooses_no_search() -> None:
+    stack = DheEmbedding(FEATURE, SPEC).eval()
+    cache = DecoderCache(stack, stack.encoder(HOT)).eval()
+    assert cache(HOT[:0]).shape == (0, 4)
+    assert cache.search is None
+    cache(HOT)
+    assert cache.search is not None
+
+
+@pytest.mark.parametrize(("log", "message"), [([], "is empty"), ([0.5], "list of integers"), ([[1]], "shape")])
+def test_a_log_is_one_list_of_integers(log: list[Any], message: str) -> None:
+    log_N = np.array(log, dtype=None if log else np.int64)
+    stack = DheEmbedding(FEATURE, SPEC)
+    for use in (
+        lambda: cold_sample(log_N, HOT.numpy(), 3),
+        lambda: centroids_of_log(stack, log_N, 3),
+        lambda: hottest_ids(log_N, 3),
+    ):
+        with pytest.raises(InputError, match=message):
+            use()
