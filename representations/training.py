@@ -12,7 +12,7 @@ from profiles.errors import InputError
 from representations.checkpoint import Checkpoint, restore, save
 from representations.datasets.dataset import Dataset
 from representations.datasets.splits import Splits
-from representations.dhe.embedding import set_deduplication
+from representations.dhe.embedding import least_work
 from representations.ids import check_ids
 from representations.metrics import score
 from representations.model import RecommendationModel
@@ -62,14 +62,16 @@ def train(
 
 @torch.inference_mode()
 def predict(model: RecommendationModel, dataset: Dataset) -> NDArray[np.float64]:
-    """The probability of label 1 for every row, [N]; the model is left in evaluation mode."""
+    """The probability of label 1 for every row, [N]; the model is left in evaluation mode.
+
+    Meanwhile DHEs deduplicate and stream, which changes no result.
+    """
     check_ids(dataset.ids_NS, model.spec.features)
     model.eval()
-    set_deduplication(model, enabled=True)
     dense_NF, ids_NS, _ = to_tensors(dataset)
     batches = zip(torch.split(dense_NF, _PREDICTION_BATCH), torch.split(ids_NS, _PREDICTION_BATCH), strict=True)
-    logits_N = torch.cat([model(dense_BF, ids_BS) for dense_BF, ids_BS in batches])
-    set_deduplication(model, enabled=False)
+    with least_work(model):
+        logits_N = torch.cat([model(dense_BF, ids_BS) for dense_BF, ids_BS in batches])
     probabilities_N: NDArray[np.float64] = torch.sigmoid(logits_N.double()).numpy()
     return probabilities_N
 
