@@ -19,6 +19,8 @@ SCHEMA = "recplan.model/1"
 def save_model(model: "RecommendationModel", path: Path) -> Path:
     """Write the weights, hash functions and spec to one file; an interrupted write leaves an older file as it was.
 
+    What a fused optimizer has accumulated is left out: the loaded model has none.
+
     Raises:
         StorageError: the file cannot be written.
     """
@@ -28,7 +30,7 @@ def save_model(model: "RecommendationModel", path: Path) -> Path:
 
     caches = json.dumps(describe_caches(model))
     metadata = {"schema": SCHEMA, "spec": json.dumps(model.spec.to_object()), "caches": caches}
-    return replace_file(path, save({k: v.contiguous() for k, v in model.state_dict().items()}, metadata=metadata))
+    return replace_file(path, save(_weights(model), metadata=metadata))
 
 
 def load_model(path: Path) -> "RecommendationModel":
@@ -52,6 +54,13 @@ def load_model(path: Path) -> "RecommendationModel":
         raise CorruptFileError(f"{path}: weights and spec do not fit: {error}") from error
     model.eval()
     return model
+
+
+def _weights(model: "RecommendationModel") -> dict[str, Any]:
+    from representations.tables.fbgemm import FbgemmTables
+
+    squares = {f"{path}.squares" for path, module in model.named_modules() if isinstance(module, FbgemmTables)}
+    return {name: value.contiguous() for name, value in model.state_dict().items() if name not in squares}
 
 
 def _spec(metadata: dict[str, str]) -> ModelSpec:

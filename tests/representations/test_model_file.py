@@ -8,8 +8,9 @@ from profiles.errors import CorruptFileError, InputError, StorageError
 from representations.build import build_model
 from representations.model_file import load_model, save_model
 from representations.specs import ModelSpec
+from representations.tables import fuse_optimizers
 from representations.target import random_inputs
-from tests.representations.models import DHE, MODELS, TABLE, small_model
+from tests.representations.models import DHE, FUSED, MODELS, TABLE, small_model
 
 
 @pytest.mark.parametrize("spec", MODELS, ids=lambda spec: spec.representation)
@@ -20,6 +21,16 @@ def test_a_model_comes_back_the_same(tmp_path: Path, spec: ModelSpec) -> None:
     assert loaded.spec == spec
     assert torch.equal(loaded(*inputs), model(*inputs))
     assert [path.name for path in tmp_path.iterdir()] == ["model.safetensors"]
+
+
+def test_a_model_with_a_fused_optimizer_comes_back_without_its_state(tmp_path: Path) -> None:
+    model = build_model(small_model(FUSED, TABLE))
+    fuse_optimizers(model, learning_rate=0.1)
+    inputs = random_inputs(model.spec, 4)
+    torch.autograd.backward(model(*inputs).sum())
+    loaded = load_model(save_model(model, tmp_path / "m"))
+    with torch.no_grad():
+        assert torch.equal(loaded(*inputs), model.eval()(*inputs))
 
 
 def test_damaged_files_are_named(tmp_path: Path) -> None:
