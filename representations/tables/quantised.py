@@ -19,6 +19,8 @@ _LEVELS = 255
 _SCALE_BYTES = 4
 # The least 16-bit float above 0; a row of equal numbers has a scale of 0.
 _LEAST_SCALE = 2.0**-24
+# fbgemm takes -1 for the row of a pruned id, which gives zeros; every other negative id it refuses.
+_PRUNED, _REFUSED = -1, -2
 
 
 class QuantisedTables(TableGroup):
@@ -42,6 +44,7 @@ class QuantisedTables(TableGroup):
     def forward(self, bags: Sequence[Bag]) -> Tensor:
         """Shape [B, W]."""
         ids_N, offsets_T = table_batched(bags)
+        ids_N = ids_N.masked_fill(ids_N == _PRUNED, _REFUSED)
         rows_BW: Tensor = self._built_kernel()(ids_N, offsets_T)
         return rows_BW
 

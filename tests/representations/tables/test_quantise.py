@@ -65,10 +65,12 @@ def test_only_plain_tables_are_quantised_and_all_else_is_equal() -> None:
         quantise_model(build_model(small_model(DHE)))
 
 
-@pytest.mark.parametrize("value", [-2, 9, 2**40])
+@pytest.mark.parametrize("value", [-1, -2, 9, 2**40])
 def test_an_id_out_of_range_is_refused_by_the_kernel(value: int) -> None:
     with pytest.raises(RuntimeError, match=r"idx|out of bounds"):
         tables("int8", 8)([(torch.tensor([0]),), (torch.tensor([value]),)])
+    with pytest.raises(RuntimeError, match=r"idx|out of bounds"):
+        tables("float16", 8)([(torch.tensor([0]),), (torch.tensor([value]),)])
 
 
 def test_a_group_needs_tables_alike() -> None:
