@@ -38,7 +38,7 @@ def build_embedding(feature: Feature, spec: EmbeddingSpec, seed: int = 0) -> nn.
 
 def _robe(feature: Feature, spec: RobeSpec, seed: int) -> nn.Module:
     array = RobeArray(spec, feature.cardinality, seed)
-    module = RobeEmbedding(spec, array, 0)
+    module = RobeEmbedding(feature, spec, array, 0)
     module.add_module("array", array)
     return module
 

@@ -38,7 +38,7 @@ class EmbeddingSet(nn.Module):
         for i, (feature, embedding) in enumerate(zip(spec.features, spec.embeddings, strict=True)):
             if isinstance(embedding, RobeSpec):
                 array = self._shared_array(embedding, spec, seed)
-                self.add_module(str(i), RobeEmbedding(embedding, array, offsets[feature.name]))
+                self.add_module(str(i), RobeEmbedding(feature, embedding, array, offsets[feature.name]))
             elif i not in grouped:
                 self.add_module(str(i), build_embedding(feature, embedding, _feature_seed(seed, i)))
         for name, positions in self.group_positions.items():

@@ -6,6 +6,7 @@ Shape suffixes: N flat ids of bags, B samples, D floats.
 from torch import Tensor, nn
 
 from representations.dhe.embedding import SumPool
+from representations.id_range import require_in_range
 from representations.interaction import Concat
 from representations.specs import Feature, QuotientRemainderSpec, TableSpec
 from representations.specs.quotient_remainder import Combination
@@ -46,12 +47,14 @@ class Add(nn.Module):
 class QuotientRemainderEmbedding(nn.Module):
     """ids [B], or the flat ids [N] of bags that begin at offsets [B], -> [B, width].
 
+    Ids beyond the feature's are refused on the CPU: most have rows, those of other ids.
     Rows begin so that what is combined of them has the variance of a plain table's rows. Sums and concatenations are
     taken of summed bags; products of single rows, which are then summed.
     """
 
     def __init__(self, feature: Feature, spec: QuotientRemainderSpec) -> None:
         super().__init__()
+        self.feature = feature
         self.is_product = spec.operation == "mult"
         bound = _bound(spec.operation, feature.cardinality)
         self.split = IdSplit(spec.collisions)
@@ -66,6 +69,7 @@ class QuotientRemainderEmbedding(nn.Module):
 
     def forward(self, ids_N: Tensor, offsets_B: Tensor | None = None) -> Tensor:
         """Shape [B, width]."""
+        require_in_range(ids_N, self.feature)
         quotient_N, remainder_N = self.split(ids_N)
         if not self.is_product:
             joined_BD: Tensor = self.combine(

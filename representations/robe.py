@@ -8,7 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from representations.dhe.embedding import SumPool
-from representations.specs import ROBE_PRIME, RobeSpec
+from representations.id_range import require_in_range
+from representations.specs import ROBE_PRIME, Feature, RobeSpec
 
 __all__ = ["RobeArray", "RobeEmbedding", "RobeRows"]
 
@@ -60,15 +61,20 @@ class RobeRows(nn.Module):
 
 
 class RobeEmbedding(nn.Module):
-    """ids [B], or the flat ids [N] of bags that begin at offsets [B], -> [B, dim]."""
+    """ids [B], or the flat ids [N] of bags that begin at offsets [B], -> [B, dim].
 
-    def __init__(self, spec: RobeSpec, array: RobeArray, offset: int) -> None:
+    Ids beyond the feature's are refused on the CPU: any integer has a place in the array.
+    """
+
+    def __init__(self, feature: Feature, spec: RobeSpec, array: RobeArray, offset: int) -> None:
         super().__init__()
+        self.feature = feature
         self.rows = RobeRows(spec, array, offset)
         self.pool = SumPool()
 
     def forward(self, ids_N: Tensor, offsets_B: Tensor | None = None) -> Tensor:
         """Shape [B, dim]."""
+        require_in_range(ids_N, self.feature)
         rows_ND: Tensor = self.rows(ids_N)
         if offsets_B is None:
             return rows_ND

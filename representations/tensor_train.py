@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from representations.dhe.embedding import SumPool
+from representations.id_range import require_in_range
 from representations.specs import Feature, TensorTrainSpec
 
 __all__ = ["TensorTrainCores", "TensorTrainEmbedding"]
@@ -80,15 +81,20 @@ class TensorTrainCores(nn.Module):
 
 
 class TensorTrainEmbedding(nn.Module):
-    """ids [B], or the flat ids [N] of bags that begin at offsets [B], -> [B, dim]."""
+    """ids [B], or the flat ids [N] of bags that begin at offsets [B], -> [B, dim].
+
+    Ids beyond the feature's are refused on the CPU: the cores have rows for some.
+    """
 
     def __init__(self, feature: Feature, spec: TensorTrainSpec) -> None:
         super().__init__()
+        self.feature = feature
         self.cores = TensorTrainCores(feature.cardinality, spec.core_shapes(feature), spec.dim)
         self.pool = SumPool()
 
     def forward(self, ids_N: Tensor, offsets_B: Tensor | None = None) -> Tensor:
         """Shape [B, dim]."""
+        require_in_range(ids_N, self.feature)
         rows_ND: Tensor = self.cores(ids_N)
         if offsets_B is None:
             return rows_ND

@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from profiles.errors import InputError
 from representations.dhe.embedding import set_deduplication
 from representations.embedding import build_embedding
 from representations.mixed_dimension import MixedDimensionEmbedding
@@ -147,3 +148,16 @@ def test_small_or_full_width_features_keep_a_plain_table() -> None:
 def test_printed_modules_tell_their_sizes() -> None:
     assert "120 rows as 3 x 5 x 2 x 4, dim=8" in str(built(LONG_TRAIN))
     assert "floats=101, block=3, dim=8" in str(built(ROBE))
+
+
+@pytest.mark.parametrize("spec", [JOINED, TRAIN, ROBE], ids=lambda spec: spec.kind)
+@pytest.mark.parametrize("value", [-1, 113, 2**40])
+def test_an_id_beyond_the_feature_never_reads_another_row(spec: EmbeddingSpec, value: int) -> None:
+    module = built(spec)
+    with pytest.raises(InputError, match=rf"feature 'f': ids must be in \[0, 113\), but number 1 is {value}"):
+        module(torch.tensor([5, value]))
+
+
+def test_ids_of_fewer_bits_are_looked_at_too() -> None:
+    with pytest.raises(InputError, match="number 0 is 114"):
+        built(ROBE)(torch.tensor([114], dtype=torch.int32))
