@@ -28,7 +28,7 @@ def bags_of(ids: Ids, names: Sequence[str]) -> list[Bag]:
     Ids are not looked at here: `check_ids` and `check_bags` do, where data enters.
 
     Raises:
-        InputError: another number of features, or a feature that a `KeyedJaggedTensor` lacks.
+        InputError: another number of features, a feature that a `KeyedJaggedTensor` lacks, or one that has weights.
     """
     if isinstance(ids, Tensor):
         columns: Sequence[Tensor | tuple[Tensor, Tensor]] = ids.t().contiguous().unbind()
@@ -66,5 +66,7 @@ def _columns_of_jagged(jagged: "KeyedJaggedTensor", names: Sequence[str]) -> lis
     lacking = [name for name in names if name not in jagged.keys()]  # noqa: SIM118 (a list, not a dict)
     if lacking:
         raise InputError(f"ids: the jagged tensor lacks the features {lacking}, has {jagged.keys()}")
+    if jagged.weights_or_none() is not None:
+        raise InputError("ids: the jagged tensor has weights, but rows of a bag are summed unweighted")
     columns = jagged.to_dict()
     return [(columns[name].values(), columns[name].offsets()[:-1] - columns[name].offsets()[0]) for name in names]

@@ -35,6 +35,13 @@ def test_a_missing_feature_is_named() -> None:
         build_model(small_model(TABLE, HYBRID, interaction="concat"))(torch.zeros(1, 2), jagged)
 
 
+def test_weights_are_refused_rather_than_ignored() -> None:
+    weights = torch.tensor([0.5])
+    jagged = KeyedJaggedTensor(keys=["f0"], values=torch.tensor([4]), lengths=torch.tensor([1]), weights=weights)
+    with pytest.raises(InputError, match="the jagged tensor has weights, but rows of a bag are summed unweighted"):
+        build_model(small_model(TABLE))(torch.zeros(1, 2), jagged)
+
+
 def test_table_batched_ids_lie_table_after_table() -> None:
     ids, offsets = table_batched([(torch.tensor([5, 6]),), (torch.tensor([7, 8, 9]), torch.tensor([0, 1]))])
     assert ids.tolist() == [5, 6, 7, 8, 9]
