@@ -19,7 +19,7 @@ class ProfileOptions:
     time in its first timed pass. The rows of all others say so and keep their time in the model.
 
     A module is visited at least `visits` times, and again until the 95 % interval of its latency is at most `interval`
-    of it to either side, it was visited eight times as often, or all visits together took `budget_s` (None: a third
+    of it to either side, it was visited twenty times as often, or all visits together took `budget_s` (None: a third
     longer than the first rounds).
     `folder` is where profilers leave their files.
     """

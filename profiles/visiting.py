@@ -9,7 +9,7 @@ from profiles.profile_options import ProfileOptions, ProfileProgress
 from profiles.profiler_runs import ProfilerRuns
 from profiles.tree import ModuleNode
 
-__all__ = ["Progress", "Visited", "visit_in_turn"]
+__all__ = ["MOST_VISITS", "Progress", "Visited", "visit_in_turn"]
 
 Progress = Callable[[ProfileProgress], None]
 # However far the visits of a module are apart, it is not visited more often than so many times what was asked for.

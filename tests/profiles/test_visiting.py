@@ -12,7 +12,7 @@ from profiles.profiler_runs import ProfilerRuns
 from profiles.subject import Subject
 from profiles.timing import Reading, TimingOptions
 from profiles.tree import module_tree
-from profiles.visiting import Visited, visit_in_turn
+from profiles.visiting import MOST_VISITS, Visited, visit_in_turn
 from tests.profiles.plug_ins import Counting
 
 ONE_SAMPLE = TimingOptions(seconds_per_visit=1e-6, min_samples=1, max_samples=1, min_sample_ms=0.0)
@@ -59,7 +59,7 @@ def test_only_what_is_not_settled_is_visited_again() -> None:
     never = visited("c", cycle((1.0, 9.0)))
     visit_in_turn([steady, settling, never], ProfileOptions(budget_s=60.0), 3, lambda _: None)
     assert visits(steady) == 3
-    assert 3 < visits(settling) < visits(never) == 24
+    assert 3 < visits(settling) < visits(never) == 3 * MOST_VISITS
     assert (settling.run.warm.interval_share or 1.0) <= 0.05
 
 
@@ -69,7 +69,7 @@ def test_visits_under_contention_are_made_again() -> None:
     assert isinstance(clock, Scripted)
     clock.wall_over_cpu = 2.0
     visit_in_turn([item], ProfileOptions(budget_s=60.0), 3, lambda _: None)
-    assert visits(item) == 24
+    assert visits(item) == 3 * MOST_VISITS
 
 
 def test_the_budget_ends_further_visits() -> None:
@@ -82,7 +82,7 @@ def test_without_a_budget_the_first_visits_decide_how_long_further_ones_may_take
     settled, never = visited("a", repeat(1.0)), visited("b", cycle((1.0, 9.0)))
     settled.run.spent_s = 300.0
     visit_in_turn([settled, never], ProfileOptions(), 3, lambda _: None)
-    assert (visits(settled), visits(never)) == (3, 24)
+    assert (visits(settled), visits(never)) == (3, 3 * MOST_VISITS)
 
 
 def test_progress_tells_of_every_visit_and_what_is_left() -> None:

@@ -70,6 +70,19 @@ def test_what_nobody_launched_inside_a_module_is_told() -> None:
     assert "aten::gelu 15.4%" in found.notes()[-1]
 
 
+def test_operators_without_flops_are_named_with_their_share_of_the_time() -> None:
+    events = [
+        module(0, 0, 10_000), op("recplan_test::strange", 100, 2_500),
+        module(2, 3_000, 9_000), op("aten::_softmax", 3_100, 8_600), op("aten::relu", 8_900, 8_950),
+    ]  # fmt: skip
+    found = summed(events, device="cpu")
+    unknown, known = found.notes()
+    assert unknown.startswith("kernels: no FLOP formula for recplan_test::strange 30.2% of the time")
+    assert known.startswith("kernels: 0 FLOPs by convention for aten::_softmax 69.2%")
+    assert "aten::relu" not in known
+    assert found.figures["1"]["zero_flops_share"] == 1.0
+
+
 def test_on_a_cpu_device_figures_are_not_there() -> None:
     figures = summed(HOST, device="cpu").figures["0"]
     assert figures["gpu_time_ms"] is figures["launch_gap_ms"] is figures["tensor_core_share"] is None

@@ -128,22 +128,6 @@ def test_a_scripted_child_is_one_part() -> None:
     assert calls_of(kernels, "aten::relu") == {"1": 1}
 
 
-def test_operators_without_flops_are_named_with_their_share_of_the_time() -> None:
-    class Odd(nn.Module):
-        def forward(self, x_N: torch.Tensor) -> torch.Tensor:
-            return torch.ops.recplan_test.strange(x_N)  # type: ignore[no-any-return]  # torch.ops is untyped
-
-    library: Any = torch.library.Library("recplan_test", "FRAGMENT")  # type: ignore[no-untyped-call]  # torch's own
-    library.define("strange(Tensor x) -> Tensor")
-    library.impl("strange", torch.sin, "CompositeExplicitAutograd")
-    analysis = analyse(subjects_of(nn.Sequential(Odd(), nn.Softmax(0)), torch.ones(1000))[""])
-    unknown, known = analysis.notes()
-    assert known.startswith("kernels: 0 FLOPs by convention for ")
-    assert "aten::_softmax" in known
-    assert unknown.startswith("kernels: no FLOP formula for recplan_test::strange ")
-    assert analysis.figures["1"]["zero_flops_share"] == 1.0
-
-
 def test_the_kind_of_work_of_names_in_a_trace() -> None:
     names = ("aten::mm", "aten::gelu", "aten::t", "AddmmBackward0", "autograd engine", "Torch-Compiled Region: 0/0")
     assert [work_of(name) for name in names] == ["product", "elementwise", "data", "data", "data", "unknown"]
