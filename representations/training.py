@@ -16,7 +16,7 @@ from representations.dhe.embedding import least_work
 from representations.ids import check_ids
 from representations.metrics import score
 from representations.model import RecommendationModel
-from representations.specs import ModelSpec
+from representations.specs import HybridSpec, ModelSpec, TableSpec
 from representations.training_config import Checkpoints, TrainingConfig, TrainingProgress, TrainingResult
 from representations.training_run import TrainingRun, to_tensors
 
@@ -35,12 +35,14 @@ def train(
     """Train the model on `splits.train`, keep its best epoch by `splits.validation`, score it on `splits.test`.
 
     Raises:
-        InputError: the splits do not have the features that the spec names, an id is out of range, or the checkpoint
-            that was found is of another training (says what differs).
+        InputError: the splits do not have the features that the spec names, an id is out of range, a feature's table
+            has no gradient or its pooling is not the one id of a data set's samples, or the checkpoint that was found
+            is of another training (says what differs).
         CorruptFileError: the checkpoint is no whole file.
         MeasurementError: the loss is no longer finite.
     """
     config = config or TrainingConfig()
+    _check_trainable(spec)
     for part in (splits.train, splits.validation, splits.test):
         _check_part(spec, part)
     with _threads(config.threads):
@@ -111,6 +113,21 @@ class _Keeper:
         if self._checkpoints and self._checkpoint:
             save(self._run, self._checkpoint, self._checkpoints.path)
             self._saved_s = time.monotonic()
+
+
+def _check_trainable(spec: ModelSpec) -> None:
+    for feature, embedding in zip(spec.features, spec.embeddings, strict=True):
+        table = embedding.table if isinstance(embedding, HybridSpec) else embedding
+        if isinstance(table, TableSpec) and table.backend == "quantised":
+            raise InputError(
+                f"training: feature {feature.name!r}: a table of the back end 'quantised' has no gradient; "
+                "train float32 rows and call quantise_model"
+            )
+        if feature.pooling != 1:
+            raise InputError(
+                f"training: feature {feature.name!r}: pooling must be 1, as samples of a data set have one id "
+                f"per feature, but got {feature.pooling:g}"
+            )
 
 
 def _check_part(spec: ModelSpec, part: Dataset) -> None:

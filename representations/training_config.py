@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from profiles.errors import InputError
 from representations.metrics import Metrics
 from representations.specs import ModelSpec
+from representations.specs.sizes import require_integer, require_number
 
 if TYPE_CHECKING:
     from representations.model import RecommendationModel
@@ -45,16 +46,16 @@ class TrainingConfig:
             if getattr(self, name) not in known:
                 raise InputError(f"training.{name}: must be one of {known}, but got {getattr(self, name)!r}")
         for name in ("epochs", "batch_size", "patience", "threads", "maximum_rows"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise InputError(f"training.{name}: must be >= 1, but got {value}")
+            if name != "maximum_rows" or self.maximum_rows is not None:
+                require_integer(f"training.{name}:", getattr(self, name), minimum=1)
+        for name in ("learning_rate", "table_learning_rate", "unknown_share"):
+            require_number(f"training.{name}:", getattr(self, name))
         for name in ("learning_rate", "table_learning_rate"):
             if not 0 < getattr(self, name) < float("inf"):
                 raise InputError(f"training.{name}: must be finite and > 0, but got {getattr(self, name)}")
         if not 0 <= self.unknown_share < 1:
             raise InputError(f"training.unknown_share: must be in [0, 1), but got {self.unknown_share}")
-        if self.seed < 0:
-            raise InputError(f"training.seed: must be >= 0, but got {self.seed}")
+        require_integer("training.seed:", self.seed, minimum=0)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,6 +69,7 @@ class Checkpoints:
     every_seconds: float = 60.0
 
     def __post_init__(self) -> None:
+        require_number("checkpoints.every_seconds:", self.every_seconds)
         if not self.every_seconds >= 0:
             raise InputError(f"checkpoints.every_seconds: must be >= 0, but got {self.every_seconds}")
 

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, get_args
 
-from profiles.errors import InputError
+from profiles.errors import InputError, UnknownNameError
 from representations.specs.feature import Feature
 from representations.specs.sizes import BYTES_PER_FLOAT, BYTES_PER_HASH, require_positive
 
@@ -33,6 +33,9 @@ class DheSpec:
     def __post_init__(self) -> None:
         object.__setattr__(self, "widths", tuple(self.widths))
         require_positive("dhe", dim=self.dim, k=self.k, **{f"widths[{i}]": w for i, w in enumerate(self.widths)})
+        for name, known in (("activation", Activation), ("norm", Norm), ("transform", Transform)):
+            if getattr(self, name) not in get_args(known):
+                raise UnknownNameError(f"dhe: {name}", str(getattr(self, name)), get_args(known))
         if self.transform == "gaussian" and self.k % 2:
             raise InputError(f"dhe: k must be even for gaussian pairs, but got {self.k}")
 

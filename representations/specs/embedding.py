@@ -29,13 +29,16 @@ def embedding_from_object(body: Mapping[str, Any]) -> EmbeddingSpec:
 
     Raises:
         UnknownNameError: an unknown kind.
-        InputError: a key that the kind does not have or lacks.
+        InputError: no object, a key that the kind does not have or lacks, or a part of another kind.
     """
+    if not isinstance(body, Mapping):
+        raise InputError(f"representation: must be an object with a kind, but got {body!r}")
     kind = str(body.get("kind", ""))
-    fields = _untagged(body)
+    fields = {key: value for key, value in body.items() if key != "kind"}
     try:
         if kind == HybridSpec.kind:
-            return HybridSpec(table=TableSpec(**_untagged(fields["table"])), dhe=DheSpec(**_untagged(fields["dhe"])))
+            parts = {"table": _part("table", TableSpec, fields["table"]), "dhe": _part("dhe", DheSpec, fields["dhe"])}
+            return HybridSpec(**{**fields, **parts})
         if kind in _FLAT:
             return _FLAT[kind](**fields)
     except (KeyError, TypeError) as error:
@@ -48,5 +51,10 @@ def embedding_object(embedding: EmbeddingSpec) -> dict[str, Any]:
     return {"kind": embedding.kind, **asdict(embedding)}
 
 
-def _untagged(body: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in body.items() if key != "kind"}
+def _part(name: str, spec: type[TableSpec | DheSpec], body: object) -> TableSpec | DheSpec:
+    """One part of a hybrid, whose tag may be left out."""
+    if not isinstance(body, Mapping):
+        raise InputError(f"representation 'hybrid': {name} must be an object, but got {body!r}")
+    if body.get("kind", spec.kind) != spec.kind:
+        raise InputError(f"representation 'hybrid': {name} must be of kind {spec.kind!r}, but got {body['kind']!r}")
+    return spec(**{key: value for key, value in body.items() if key != "kind"})

@@ -1,8 +1,10 @@
 """A categorical feature of a data set."""
 
+import math
 from dataclasses import dataclass
 
 from profiles.errors import InputError
+from representations.specs.sizes import require_number, require_positive
 
 __all__ = ["Feature"]
 
@@ -16,7 +18,7 @@ class Feature:
     pooling: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.cardinality < 1:
-            raise InputError(f"feature {self.name!r}: cardinality must be >= 1, but got {self.cardinality}")
-        if not self.pooling > 0:
-            raise InputError(f"feature {self.name!r}: pooling must be > 0, but got {self.pooling}")
+        require_positive(f"feature {self.name!r}", cardinality=self.cardinality)
+        require_number(f"feature {self.name!r}: pooling", self.pooling)
+        if not 0 < self.pooling < math.inf:
+            raise InputError(f"feature {self.name!r}: pooling must be finite and > 0, but got {self.pooling}")

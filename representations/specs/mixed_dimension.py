@@ -50,7 +50,13 @@ def mixed_dimensions(
     """The popularity rule: dim x (fewest rows / rows) ** temperature, to the nearest power of two in 1..`dim`.
 
     A temperature of 0 leaves every feature its full width.
+
+    Raises:
+        InputError: no feature, a dim below 1, or a temperature that is negative or infinite.
     """
+    require_positive("mixed-dimension", dim=dim)
+    if not features:
+        raise InputError("mixed-dimension: needs at least one feature, but got none")
     if not 0 <= temperature < math.inf:
         raise InputError(f"mixed-dimension: temperature must be finite and >= 0, but got {temperature}")
     fewest = min(feature.cardinality for feature in features)

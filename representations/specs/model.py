@@ -9,7 +9,7 @@ from profiles.errors import InputError, UnknownNameError
 from representations.specs.embedding import EmbeddingSpec, embedding_from_object, embedding_object
 from representations.specs.feature import Feature
 from representations.specs.robe import ROBE_PRIME, RobeSpec
-from representations.specs.sizes import BYTES_PER_FLOAT, require_positive
+from representations.specs.sizes import BYTES_PER_FLOAT, require_integer, require_positive
 from representations.specs.table import TableSpec
 
 __all__ = ["Architecture", "Interaction", "ModelSpec", "model_from_object", "table_groups"]
@@ -44,6 +44,7 @@ class ModelSpec:
             raise InputError(
                 f"model {self.name!r}: {len(self.features)} features, but {len(self.embeddings)} embeddings"
             )
+        require_integer(f"model {self.name!r}: dense_features", self.dense_features, minimum=0)
         if not self.features or not self.top_mlp or (self.dense_features > 0 and not self.bottom_mlp):
             raise InputError(f"model {self.name!r}: needs at least one feature, a bottom layer and a top layer")
         for stem in ("bottom_mlp", "top_mlp", "deep_mlp"):

@@ -10,7 +10,7 @@ from representations.build import build_model
 from representations.datasets import Splits, SyntheticSpec, load_dataset, make_synthetic, split_dataset
 from representations.metrics import score
 from representations.presets import get_preset
-from representations.specs import DheSpec, Feature, ModelSpec, TableSpec
+from representations.specs import DheSpec, Feature, HybridSpec, ModelSpec, TableSpec
 from representations.specs.table import TableBackend
 from representations.training import predict, train
 from representations.training_config import TrainingConfig, TrainingProgress
@@ -84,6 +84,17 @@ def test_data_that_does_not_fit_the_model_is_an_error(splits: Splits) -> None:
         train(replace(SPEC, dense_features=5), splits)
 
 
+def test_what_cannot_be_trained_names_the_feature(splits: Splits) -> None:
+    small = TableSpec(dim=8, dtype="int8", backend="quantised")
+    for table in (small, HybridSpec(table=small, dhe=DheSpec(dim=8, k=4))):
+        spec = replace(SPEC, embeddings=(TableSpec(dim=table.width), table), bottom_mlp=(table.width,))
+        with pytest.raises(InputError, match="feature 'b': a table of the back end 'quantised' has no gradient"):
+            train(spec, splits)
+    several = replace(SPEC, features=(replace(SPEC.features[0], pooling=2.5), SPEC.features[1]))
+    with pytest.raises(InputError, match=r"feature 'a': pooling must be 1, .* but got 2\.5"):
+        train(several, splits)
+
+
 def test_a_loss_that_is_not_finite_stops_training(splits: Splits) -> None:
     with pytest.raises(MeasurementError, match=r"training of 'small': the loss is (nan|inf) at step"):
         train(SPEC, splits, TrainingConfig(learning_rate=1e30, batch_size=64))
@@ -112,6 +123,8 @@ def test_models_without_dense_features_train(splits: Splits) -> None:
         ({"table_learning_rate": float("nan")}, "training.table_learning_rate: must be finite"),
         ({"unknown_share": 1.0}, r"training.unknown_share: must be in \[0, 1\), but got 1"),
         ({"seed": -1}, "training.seed: must be >= 0"),
+        ({"batch_size": 2.5}, "training.batch_size: must be an integer, but got 2.5"),
+        ({"learning_rate": "x"}, "training.learning_rate: must be a number, but got 'x'"),
         ({"dense_optimizer": "lamb"}, "training.dense_optimizer: must be one of .*, but got 'lamb'"),
         ({"precision": "float8"}, "training.precision: must be one of .*, but got 'float8'"),
     ],

@@ -94,6 +94,19 @@ def test_a_spec_survives_json_and_toml(spec: EmbeddingSpec) -> None:
         ({"kind": "robe", "dim": 8, "floats": 7, "block": 8}, "floats must be >= block 8, but got 7"),
         ({"kind": "robe", "dim": 8, "size": 7}, "representation 'robe': .*size"),
         ({"kind": "hybrid", "table": {"dim": 8}}, "representation 'hybrid': 'dhe'"),
+        ({"kind": "hybrid", "table": 3, "dhe": 4}, "'hybrid': table must be an object, but got 3"),
+        ({"kind": "hybrid", "table": {"dim": 8}, "dhe": {"dim": 8}, "k": 4}, "'hybrid': .*k"),
+        ({"kind": "hybrid", "table": {"kind": "dhe", "dim": 8}}, "table must be of kind 'table', but got 'dhe'"),
+        ([1], r"representation: must be an object with a kind, but got \[1\]"),
+        ("x", "representation: must be an object with a kind, but got 'x'"),
+        ({"kind": "dhe", "dim": 4, "activation": "gelu"}, "dhe: activation: unknown name 'gelu'"),
+        ({"kind": "dhe", "dim": 4, "norm": 3}, "dhe: norm: unknown name '3'"),
+        ({"kind": "dhe", "dim": 4, "transform": "normal"}, "dhe: transform: unknown name 'normal'"),
+        ({"kind": "dhe", "dim": 4, "k": 1.5}, "dhe: k must be an integer, but got 1.5"),
+        ({"kind": "dhe", "dim": 4, "k": True}, "dhe: k must be an integer, but got True"),
+        ({"kind": "dhe", "dim": 4, "k": "64"}, "dhe: k must be an integer, but got '64'"),
+        ({"kind": "dhe", "dim": 4, "widths": [2.5]}, r"dhe: widths\[0\] must be an integer, but got 2.5"),
+        ({"kind": "table", "dim": 16.0}, "table: dim must be an integer, but got 16.0"),
     ],
 )
 def test_a_bad_spec_says_why(body: dict[str, Any], message: str) -> None:
@@ -105,10 +118,34 @@ def test_bad_choices_for_a_whole_model_say_why() -> None:
     features = (Feature(name="a", cardinality=10),)
     with pytest.raises(InputError, match="temperature must be finite and >= 0, but got -1"):
         mixed_dimensions(features, dim=4, temperature=-1)
+    with pytest.raises(InputError, match="needs at least one feature"):
+        mixed_dimensions((), dim=4)
+    with pytest.raises(InputError, match="dim must be >= 1, but got 0"):
+        mixed_dimensions(features, dim=0)
     with pytest.raises(InputError, match="compression must be >= 1, but got 0"):
         compressed_robe(features, dim=4, compression=0)
     with pytest.raises(InputError, match=r"give 24 rows, but feature 'a' has 30"):
         TensorTrainSpec(dim=8, row_factors=(2, 3, 4)).p(Feature(name="a", cardinality=30))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"cardinality": 1.5}, "feature 'a': cardinality must be an integer, but got 1.5"),
+        ({"cardinality": "10"}, "feature 'a': cardinality must be an integer, but got '10'"),
+        ({"pooling": float("inf")}, "feature 'a': pooling must be finite and > 0, but got inf"),
+        ({"pooling": "2"}, "feature 'a': pooling must be a number, but got '2'"),
+    ],
+)
+def test_a_bad_feature_says_why(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Feature(**{"name": "a", "cardinality": 10, **changes})
+
+
+@pytest.mark.parametrize(("count", "message"), [(2.0, "must be an integer, but got 2.0"), (-1, "must be >= 0, but")])
+def test_dense_features_are_counted(count: float, message: str) -> None:
+    with pytest.raises(InputError, match=f"model 'small': dense_features {message}"):
+        _model(small_model(ROBE).to_object() | {"dense_features": count})
 
 
 def test_robe_features_share_one_array() -> None:
