@@ -2,10 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from profiles.errors import InputError
+from profiles.lazy import lazy_attributes
 from profiles.registry import Registry
-from representations.datasets.criteo import load_criteo_kaggle, load_criteo_terabyte
+from representations.datasets.access_log import load_access_log
+from representations.datasets.criteo import CriteoOptions, load_criteo, load_criteo_kaggle, load_criteo_terabyte
 from representations.datasets.criteo_rows import CATEGORICAL_NAMES
 from representations.datasets.crosses import base_features, with_crosses
 from representations.datasets.dataset import Dataset, zipf_exponents
@@ -13,20 +16,38 @@ from representations.datasets.flights import FLIGHTS_FEATURES, load_flights
 from representations.datasets.splits import SplitKind, Splits, split_dataset
 from representations.datasets.synthetic import SYNTHETIC_FEATURES, SyntheticSpec, load_synthetic, make_synthetic
 
+if TYPE_CHECKING:
+    from representations.datasets.stack_distance import StackProfile, stack_profile, trace_like
+
 __all__ = [
+    "CriteoOptions",
     "Dataset",
     "SplitKind",
     "Splits",
+    "StackProfile",
     "SyntheticSpec",
     "base_features",
     "dataset_loaders",
     "features_of_source",
+    "load_access_log",
+    "load_criteo",
     "load_dataset",
     "make_synthetic",
     "needs_path",
     "split_dataset",
+    "stack_profile",
+    "trace_like",
     "zipf_exponents",
 ]
+
+__getattr__ = lazy_attributes(
+    __name__,
+    {
+        "StackProfile": "representations.datasets.stack_distance",
+        "stack_profile": "representations.datasets.stack_distance",
+        "trace_like": "representations.datasets.stack_distance",
+    },
+)
 
 DatasetLoader = Callable[[Path | None, Sequence[str] | None, int | None, int, float], Dataset]
 dataset_loaders: Registry[DatasetLoader] = Registry("data source")

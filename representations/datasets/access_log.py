@@ -1,6 +1,7 @@
 """Logs of accesses to ids, in order: the bundled one of a recommendation service, and files that a user has."""
 
 import lzma
+import re
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,9 @@ __all__ = ["SCARAB", "load_access_log"]
 SCARAB = "scarab"
 _SCARAB_FILE = Path(__file__).parents[1] / "data" / "scarab.trace.xz"
 _BYTES_PER_ID = 8
+_LIMITS = np.iinfo(np.int64)
+_MOST_CHARACTERS = 40
+_INTEGER = re.compile(r"-?[0-9]+", re.ASCII)
 
 Ids = NDArray[np.int64]
 
@@ -26,8 +30,8 @@ def load_access_log(source: str | Path) -> Ids:
     makes rows of a table of them.
 
     Raises:
-        InputError: no such file, another suffix, or an id that is no integer; names file and place.
-        CorruptFileError: a truncated file.
+        InputError: no such file, another suffix, or an id that is no integer of 64 bits; names file and place.
+        CorruptFileError: a truncated file, or text that is not UTF-8.
     """
     path = _SCARAB_FILE if source == SCARAB else Path(source)
     if not path.is_file():
@@ -35,6 +39,11 @@ def load_access_log(source: str | Path) -> Ids:
     ids_N = _read(path)
     if ids_N.ndim != 1 or not np.issubdtype(ids_N.dtype, np.integer):
         raise InputError(f"{path}: must hold one row of integers, but holds {ids_N.dtype} of shape {ids_N.shape}")
+    if ids_N.dtype == np.uint64:
+        is_beyond_N = ids_N.astype(np.uint64) > _LIMITS.max
+        if is_beyond_N.any():
+            place = int(is_beyond_N.argmax())
+            raise InputError(f"{path}: access {place}: must be at most {_LIMITS.max}, but is {ids_N[place]}")
     return ids_N.astype(np.int64)
 
 
@@ -60,11 +69,19 @@ def _read_npy(path: Path) -> NDArray[np.generic]:
 
 
 def _read_text(path: Path) -> Ids:
-    lines = path.read_text(encoding="utf-8").splitlines()
-    for number, line in enumerate(lines, start=1):
-        if not line.strip().lstrip("-").isdigit():
-            raise InputError(f"{path}: line {number}: must be one integer, but got {line!r}")
-    return np.array([int(line) for line in lines], dtype=np.int64)
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise CorruptFileError(f"{path}: is no UTF-8 text: {error}") from error
+    return np.array([_integer(path, number, line) for number, line in enumerate(lines, start=1)], dtype=np.int64)
+
+
+def _integer(path: Path, number: int, line: str) -> int:
+    text = line.strip()
+    # A long number is not made an integer, which Python refuses to do beyond some thousands of digits.
+    if _INTEGER.fullmatch(text) and len(text) <= _MOST_CHARACTERS and _LIMITS.min <= int(text) <= _LIMITS.max:
+        return int(text)
+    raise InputError(f"{path}: line {number}: must be one integer of 64 bits, but got {line[:40]!r}")
 
 
 def _read_integers(path: Path) -> Ids:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from profiles.errors import InputError, UnknownNameError
 
-__all__ = ["check_row_limit", "encode_values", "selected"]
+__all__ = ["check_row_limit", "check_seed", "encode_values", "refuse_bad_share", "selected"]
 
 
 def selected(source: str, wanted: Sequence[str] | None, available: Sequence[str]) -> tuple[str, ...]:
@@ -26,6 +26,18 @@ def check_row_limit(rows: int | None) -> None:
     """Raise an `InputError` unless `rows` is None or positive."""
     if rows is not None and rows < 1:
         raise InputError(f"rows: must be >= 1, but got {rows}")
+
+
+def check_seed(seed: int) -> None:
+    """Raise an `InputError` unless a generator can begin from `seed`."""
+    if seed < 0:
+        raise InputError(f"seed: must be >= 0, but got {seed}")
+
+
+def refuse_bad_share(source: str, share: float) -> None:
+    """Raise an `InputError` where bad rows are allowed in data that leaves none out."""
+    if share:
+        raise InputError(f"data.max_bad_share: must be 0 for {source}, which leaves no rows out, but got {share:g}")
 
 
 def encode_values(

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profiles.errors import CorruptFileError, InputError
-from representations.datasets.columns import check_row_limit, selected
+from representations.datasets.columns import check_row_limit, refuse_bad_share, selected
 from representations.datasets.dataset import Dataset
 from representations.specs import Feature
 
@@ -33,7 +33,8 @@ def load_flights(
     max_bad_share: float = 0.0,
 ) -> Dataset:
     """The bundled rows, or those of another Parquet file with the same columns; dense is log(1 + distance)."""
-    del seed, max_bad_share
+    del seed
+    refuse_bad_share("flights", max_bad_share)
     check_row_limit(rows)
     names = selected("flights", features, FLIGHTS_FEATURES)
     if path is not None:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profiles.errors import InputError, UnknownNameError
+from representations.datasets.columns import check_seed
 from representations.datasets.dataset import Dataset
 from representations.specs import Feature
 
@@ -48,7 +49,8 @@ def split_dataset(dataset: Dataset, kind: SplitKind = "temporal", seed: int = 0,
     """The last sixth of the rows as test and the twelfth before it as validation: in time order, or shuffled by seed.
 
     Raises:
-        InputError: an unknown kind, too few rows for three parts, or a part whose labels are all the same.
+        InputError: an unknown kind, a negative seed, too few rows for three parts, or a part whose labels are all
+            the same.
     """
     train, validation, test = _row_parts(dataset, kind, seed)
     mean, deviation = _moments(dataset.dense_NF[train])
@@ -77,6 +79,7 @@ def _row_parts(dataset: Dataset, kind: str, seed: int) -> tuple[NDArray[np.int64
     test, validation = round(rows * TEST_SHARE), round(rows * VALIDATION_SHARE)
     if min(test, validation) < 1:
         raise InputError(f"{dataset.name}: needs at least 12 rows to be split, but has {rows}")
+    check_seed(seed)
     if kind not in get_args(SplitKind):
         raise UnknownNameError("split", kind, get_args(SplitKind))
     order = np.arange(rows) if kind == "temporal" else np.random.default_rng(seed).permutation(rows)

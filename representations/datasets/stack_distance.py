@@ -46,7 +46,16 @@ class StackProfile:
 
 
 def stack_distances(ids_N: Ids) -> Ids:
-    """The distance of every access, [N]; `FIRST_ACCESS` where the id is new. O(N log N)."""
+    """The distance of every access, [N]; `FIRST_ACCESS` where the id is new. O(N log N).
+
+    Raises:
+        InputError: ids that are no list of integers. An empty log has no distances.
+    """
+    ids_N = np.asarray(ids_N)
+    if not ids_N.size:
+        return np.empty(0, dtype=np.int64)
+    if ids_N.ndim != 1 or ids_N.dtype.kind not in "iu":
+        raise InputError(f"access log: must be one list of integers, but got {ids_N.dtype} of shape {ids_N.shape}")
     _, dense_N = np.unique(ids_N, return_inverse=True)
     return _distances(dense_N.astype(np.int64))
 

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profiles.errors import InputError
-from representations.datasets.columns import check_row_limit, selected
+from representations.datasets.columns import check_row_limit, check_seed, refuse_bad_share, selected
 from representations.datasets.dataset import Dataset
 from representations.specs import Feature
+from representations.specs.sizes import require_integer
 from representations.zipf import sample_ids
 
 __all__ = ["SYNTHETIC_FEATURES", "SyntheticData", "SyntheticSpec", "load_synthetic", "make_synthetic"]
@@ -45,8 +46,10 @@ class SyntheticSpec:
                 raise InputError(f"synthetic: {name} must be >= 0, but got {getattr(self, name)}")
         if any(feature.cardinality < 2 for feature in self.features):
             raise InputError("synthetic: every cardinality must be >= 2, as id 0 stands for missing values")
-        if not self.features or self.dense_features < 0 or self.rank < 1:
-            raise InputError("synthetic: needs at least one feature, dense_features >= 0 and rank >= 1")
+        require_integer("synthetic: dense_features", self.dense_features, minimum=0)
+        require_integer("synthetic: rank", self.rank, minimum=1)
+        if not self.features:
+            raise InputError("synthetic: needs at least one feature")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,7 +61,13 @@ class SyntheticData:
 
 
 def make_synthetic(spec: SyntheticSpec, rows: int, seed: int = 0) -> SyntheticData:
-    """`rows` samples; equal spec, rows and seed give equal data."""
+    """`rows` samples; equal spec, rows and seed give equal data.
+
+    Raises:
+        InputError: fewer than one row, or a negative seed.
+    """
+    check_row_limit(rows)
+    check_seed(seed)
     rng = np.random.default_rng(seed)
     draws = [1 + sample_ids(rng, feature.cardinality - 1, spec.zipf, rows) for feature in spec.features]
     ids_NS = np.stack(draws, axis=1)
@@ -85,7 +94,7 @@ def load_synthetic(
     max_bad_share: float = 0.0,
 ) -> Dataset:
     """The default synthetic data (100,000 rows unless limited), seen through the wanted features only."""
-    del max_bad_share
+    refuse_bad_share("synthetic", max_bad_share)
     if path is not None:
         raise InputError(f"synthetic: is generated and reads no file, but got path {str(path)!r}")
     check_row_limit(rows)

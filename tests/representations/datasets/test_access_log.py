@@ -28,7 +28,12 @@ def test_every_format_reads_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "body", "message"),
     [
-        ("a.txt", b"1\nx\n", r"line 2: must be one integer, but got 'x'"),
+        ("a.txt", b"1\nx\n", r"line 2: must be one integer of 64 bits, but got 'x'"),
+        ("a.txt", b"1\n--2\n", r"line 2: must be one integer of 64 bits, but got '--2'"),
+        ("a.txt", "²".encode(), r"line 1: must be one integer of 64 bits, but got '²'"),
+        ("a.txt", b"9" * 20, r"line 1: must be one integer of 64 bits, but got '9999"),
+        ("a.txt", b"9" * 5000, r"line 1: must be one integer of 64 bits, but got '9999"),
+        ("a.csv", b"1\n\xff\n", r"a\.csv: is no UTF-8 text"),
         ("a.bin", b"", r"must end in one of"),
         ("a.trace", b"1234567", r"7 bytes are no whole number"),
         ("a.trace.xz", b"1234567", r"not a whole xz file"),
@@ -47,3 +52,11 @@ def test_missing_file_and_floats_are_errors(tmp_path: Path) -> None:
     np.save(tmp_path / "f.npy", np.array([1.5]))
     with pytest.raises(InputError, match="float64"):
         load_access_log(tmp_path / "f.npy")
+
+
+def test_the_ends_of_64_bits_are_read_and_what_lies_beyond_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(f"{-(2**63)}\n{2**63 - 1}\n")
+    assert load_access_log(tmp_path / "a.txt").tolist() == [-(2**63), 2**63 - 1]
+    np.save(tmp_path / "a.npy", np.array([1, 2**63], dtype=np.uint64))
+    with pytest.raises(InputError, match="access 1: must be at most 9223372036854775807, but is 9223372036854775808"):
+        load_access_log(tmp_path / "a.npy")

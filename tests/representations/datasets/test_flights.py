@@ -55,8 +55,10 @@ def test_missing_values_have_id_0(tmp_path: Path) -> None:
 def test_a_feature_that_the_data_lacks_lists_the_others() -> None:
     with pytest.raises(UnknownNameError, match=r"flights: feature: unknown name 'tailnumber'.*carrier"):
         load_dataset("flights", features=["tailnumber"])
-    with pytest.raises(InputError, match="must be distinct and at least one"):
+    with pytest.raises(InputError, match="features must be distinct, but got"):
         load_dataset("flights", features=["day", "day"])
+    with pytest.raises(InputError, match="must be distinct and at least one"):
+        load_dataset("flights", features=[])
 
 
 @pytest.mark.parametrize(

@@ -85,6 +85,8 @@ def test_flights_split_into_about_two_months_of_test(flights: Dataset, kind: Spl
 def test_bad_splits_say_why() -> None:
     with pytest.raises(UnknownNameError, match="split: unknown name 'by-user'"):
         split_dataset(numbered(120), "by-user")  # type: ignore[arg-type]  # what a user may type
+    with pytest.raises(InputError, match="seed: must be >= 0, but got -1"):
+        split_dataset(numbered(120), "random", seed=-1)
     with pytest.raises(InputError, match="needs at least 12 rows to be split, but has 5"):
         split_dataset(numbered(5))
 

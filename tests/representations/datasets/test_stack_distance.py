@@ -79,3 +79,9 @@ def test_profile_of_nothing_is_an_error() -> None:
         StackProfile(distances_D=np.array([0]), counts_D=np.array([1]), first_accesses=0)
     with pytest.raises(InputError, match="accesses"):
         trace_like(stack_profile(np.array([1])), 0, np.random.default_rng(0))
+
+
+def test_an_empty_log_has_no_distances_and_labels_are_no_ids() -> None:
+    assert stack_distances(np.array([])).tolist() == []
+    with pytest.raises(InputError, match="must be one list of integers, but got float64"):
+        stack_distances(np.array([0.5]))

@@ -49,5 +49,17 @@ def test_bad_requests_say_why(tmp_path: Path) -> None:
         SyntheticSpec(zipf=-1)
     with pytest.raises(InputError, match="every cardinality must be >= 2"):
         SyntheticSpec(features=(Feature(name="a", cardinality=1),))
-    with pytest.raises(InputError, match="rank >= 1"):
+    with pytest.raises(InputError, match="rank must be >= 1, but got 0"):
         SyntheticSpec(rank=0)
+    with pytest.raises(InputError, match="needs at least one feature"):
+        SyntheticSpec(features=())
+    with pytest.raises(InputError, match="rows: must be >= 1, but got -1"):
+        make_synthetic(SyntheticSpec(), -1)
+    with pytest.raises(InputError, match="seed: must be >= 0, but got -1"):
+        make_synthetic(SyntheticSpec(), 1, seed=-1)
+
+
+@pytest.mark.parametrize("source", ["synthetic", "flights"])
+def test_a_share_of_bad_rows_is_refused_where_none_are_left_out(source: str) -> None:
+    with pytest.raises(InputError, match=rf"data\.max_bad_share: must be 0 for {source}.* but got 2"):
+        load_dataset(source, max_bad_share=2)
