@@ -29,6 +29,7 @@ from profiles.in_situ_backward import InSituBackward
 from profiles.isolation import INTERVAL_FIGURES, IsolatedRun, Ready, forward_of
 from profiles.measure import thread_count
 from profiles.merging import merge_parts
+from profiles.model_identity import model_identity
 from profiles.model_profile import ModelProfile
 from profiles.module_part import ModulePart, ProfilePart
 from profiles.preprocessors.protocol import Preprocessor
@@ -132,6 +133,11 @@ class Walk:
     def paths(self) -> tuple[str, ...]:
         """Of all modules, in the order in which they are visited: level by level."""
         return tuple(node.path for node in breadth_first(self.nodes))
+
+    @property
+    def identity(self) -> str:
+        """The same for walks whose parts may make one profile; see `profiles.model_identity`."""
+        return model_identity(self.nodes, self._observed)
 
     def measure(self, paths: Collection[str] | None = None, progress: Progress | None = None) -> ProfilePart:
         """Visit the modules of these paths (None: all) in turn, again and again, and return what was found.
