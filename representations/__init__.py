@@ -34,6 +34,7 @@ from representations.training_config import Checkpoints, TrainingConfig, Trainin
 if TYPE_CHECKING:
     from representations.build import build_model
     from representations.deepfm import DeepFm
+    from representations.dhe import choose_decoder_precision, set_deduplication, set_streaming
     from representations.dlrm import Dlrm
     from representations.embedding import build_embedding
     from representations.model import RecommendationModel
@@ -76,6 +77,7 @@ __all__ = [
     "check_dense",
     "check_ids",
     "check_inputs",
+    "choose_decoder_precision",
     "components_of",
     "compressed_robe",
     "embedding_from_object",
@@ -90,6 +92,8 @@ __all__ = [
     "predict",
     "quantise_model",
     "save_model",
+    "set_deduplication",
+    "set_streaming",
     "split_dataset",
     "train",
     "training_bar",
@@ -106,11 +110,14 @@ __getattr__ = lazy_attributes(
         "RecommendationModel": "representations.model",
         "build_embedding": "representations.embedding",
         "build_model": "representations.build",
+        "choose_decoder_precision": "representations.dhe",
         "fuse_optimizers": "representations.tables.fbgemm",
         "load_model": "representations.model_file",
         "predict": "representations.training",
         "quantise_model": "representations.tables.quantise",
         "save_model": "representations.model_file",
+        "set_deduplication": "representations.dhe",
+        "set_streaming": "representations.dhe",
         "train": "representations.training",
         "training_bar": "representations.progress_bar",
     },

@@ -11,14 +11,22 @@ from torch import Tensor, nn
 
 from representations.dhe.encoder import DheEncoder, runs_compiled
 
-__all__ = ["can_stream", "encode_and_project"]
+__all__ = ["block_rows", "can_stream", "encode_and_project"]
 
-# 128 rows x 1,024 floats are half a megabyte; in smaller blocks a product's cost beside its arithmetic shows.
-BLOCK_ROWS = 128
+# Half a megabyte, but never fewer rows: in smaller blocks a product's cost beside its arithmetic shows.
+_BLOCK_FLOATS = 131_072
+_FEWEST_ROWS = 128
+
+
+def block_rows(k: int) -> int:
+    """Ids per block of k hashes each."""
+    return max(_FEWEST_ROWS, _BLOCK_FLOATS // k)
 
 
 def can_stream(ids_N: Tensor, encoder: DheEncoder, layer: nn.Linear) -> bool:
-    """Whether the two may run as one: on the CPU, in float32, and with nobody watching either of them."""
+    """Whether the two may run as one: on the CPU, in float32, on more than one block, neither being watched."""
+    if len(ids_N) <= block_rows(encoder.k):
+        return False
     watched = any(m._forward_hooks or m._forward_pre_hooks for m in (encoder, layer))  # noqa: SLF001 (no public way)
     is_plain = type(layer) is nn.Linear and layer.weight.dtype == torch.float32
     return is_plain and not watched and runs_compiled(ids_N) and layer.weight.device.type == "cpu"
@@ -49,7 +57,8 @@ class _EncodeAndProject(torch.autograd.Function):
     def backward(ctx: Any, gradient_NH: Tensor) -> tuple[None, None, Tensor, Tensor]:
         (ids_N,) = ctx.saved_tensors
         weight_HK = torch.zeros(gradient_NH.shape[1], ctx.encoder.k)
-        blocks = zip(ctx.encoder.blocks(ids_N, BLOCK_ROWS), torch.split(gradient_NH, BLOCK_ROWS), strict=True)
+        rows = block_rows(ctx.encoder.k)
+        blocks = zip(ctx.encoder.blocks(ids_N, rows), torch.split(gradient_NH, rows), strict=True)
         for encoded_RK, gradient_RH in blocks:
             weight_HK.addmm_(gradient_RH.t(), encoded_RK)
         return None, None, weight_HK, gradient_NH.sum(0)
@@ -59,8 +68,7 @@ class _EncodeAndProject(torch.autograd.Function):
 def _project(ids_N: Tensor, encoder: DheEncoder, weight_HK: Tensor, bias_H: Tensor) -> Tensor:
     hidden_NH = torch.empty(len(ids_N), len(weight_HK))
     weight_KH = weight_HK.t()
-    for encoded_RK, hidden_RH in zip(
-        encoder.blocks(ids_N, BLOCK_ROWS), torch.split(hidden_NH, BLOCK_ROWS), strict=True
-    ):
+    rows = block_rows(encoder.k)
+    for encoded_RK, hidden_RH in zip(encoder.blocks(ids_N, rows), torch.split(hidden_NH, rows), strict=True):
         torch.addmm(bias_H, encoded_RK, weight_KH, out=hidden_RH)
     return hidden_NH

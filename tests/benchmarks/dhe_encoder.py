@@ -13,7 +13,7 @@ from representations.dhe.embedding import DheEmbedding, set_streaming
 from representations.dhe.encoder import DheEncoder
 from representations.dhe.hashing import HASH_MODULUS
 from representations.dhe.mish import Mish
-from representations.dhe.streaming import BLOCK_ROWS
+from representations.dhe.streaming import block_rows
 from representations.specs import DheSpec, Feature
 from tests.benchmarks.benchmark import Benchmark, Figures, main
 from tests.benchmarks.markdown import table, with_quartiles
@@ -27,6 +27,7 @@ _IDS = 3328
 _SPEC = DheSpec(dim=16, k=1024, widths=(128,))
 _FEATURE = Feature(name="id", cardinality=10_000_000)
 _LARGE = 2**40
+_ROWS = block_rows(_SPEC.k)
 # Two roundings of a float32 in [-1, 1].
 _TOLERANCE = 2.5e-7
 _LABELS = {
@@ -59,7 +60,7 @@ A DHE of {_SPEC.k} hashes, decoded by {_SPEC.k}-{_SPEC.widths[0]}-{_SPEC.dim} wi
 {_FEATURE.cardinality:,}: the 26 features of a batch of 128. One thread, float32. Figures are medians over rounds with
 quartiles in brackets; the alternatives take turns within a round. The encoders' outputs are compared first."""
 _MEANING = f"""\
-- **encoder, block by block**: ids to scaled hashes by the project's compiled kernel, {BLOCK_ROWS} ids at a time into
+- **encoder, block by block**: ids to scaled hashes by the project's compiled kernel, {_ROWS} ids at a time into
   memory that each block overwrites, as a streaming DHE calls it: what hashing costs a DHE.
 - *all ids at once*: the encoder called as a module, with an output of 13.6 MB that goes to memory and back.
 - **torch, `%` on int64**: the formula as it stands, in plain tensor operations; the base of `speedup_over_torch`.
@@ -98,7 +99,7 @@ def encoders(ids_N: Tensor, encoder: DheEncoder, *, compiled: bool) -> dict[str,
 
 def block_by_block(encoder: DheEncoder, ids_N: Tensor) -> Callable[[], object]:
     """Encodes every block and drops it."""
-    return lambda: deque(encoder.blocks(ids_N, BLOCK_ROWS), maxlen=0)
+    return lambda: deque(encoder.blocks(ids_N, block_rows(encoder.k)), maxlen=0)
 
 
 def check_equal(outputs: Mapping[str, Tensor]) -> None:
@@ -122,7 +123,7 @@ def alternatives(count: int, *, compiled: bool) -> dict[str, Alternative]:
     streaming = DheEmbedding(_FEATURE, _SPEC).eval()
     set_streaming(streaming, enabled=True)
     rivals = encoders(ids_N, dhe.encoder, compiled=compiled)
-    blocks = torch.cat([block.clone() for block in dhe.encoder.blocks(ids_N, BLOCK_ROWS)])
+    blocks = torch.cat([block.clone() for block in dhe.encoder.blocks(ids_N, _ROWS)])
     check_equal({name: encode() for name, encode in rivals.items()} | {"encoder": blocks})
     fast = {"encoder_whole", "torch_compile"}
     timed = {name: Alternative(call=encode, calls=10 if name in fast else 1) for name, encode in rivals.items()}

@@ -3,11 +3,11 @@ import torch
 from torch import Tensor, nn
 
 from representations.dhe.embedding import DheEmbedding, set_streaming
-from representations.dhe.streaming import BLOCK_ROWS, can_stream
+from representations.dhe.streaming import block_rows, can_stream
 from representations.specs import DheSpec, Feature
 
 FEATURE = Feature(name="f", cardinality=5000)
-SPEC = DheSpec(dim=4, k=24, widths=(6,))
+SPEC = DheSpec(dim=4, k=1200, widths=(6,))
 IDS = torch.arange(0, 5000, 19)
 
 
@@ -19,9 +19,11 @@ def results(embedding: DheEmbedding, *, stream: bool) -> list[Tensor]:
     return [rows.detach(), *(p.grad.clone() for p in embedding.parameters() if p.grad is not None)]
 
 
-@pytest.mark.parametrize("spec", [SPEC, DheSpec(dim=4, k=24, widths=()), DheSpec(dim=4, k=24, transform="gaussian")])
+@pytest.mark.parametrize(
+    "spec", [SPEC, DheSpec(dim=4, k=1200, widths=()), DheSpec(dim=4, k=1200, transform="gaussian")]
+)
 def test_blocks_change_neither_result_nor_gradient(spec: DheSpec) -> None:
-    assert len(IDS) > 2 * BLOCK_ROWS
+    assert len(IDS) > 2 * block_rows(spec.k)
     embedding = DheEmbedding(FEATURE, spec)
     plain, streamed = results(embedding, stream=False), results(embedding, stream=True)
     assert len(plain) == len(streamed)
@@ -44,8 +46,17 @@ def test_a_watched_part_is_called_as_ever() -> None:
     calls: list[tuple[int, ...]] = []
     handle = embedding.encoder.register_forward_hook(lambda _m, _i, encoded: calls.append(encoded.shape))
     embedding(IDS[:9])
-    assert calls == [(9, 24)]
+    embedding(IDS)
+    assert calls == [(9, 1200), (len(IDS), 1200)]
     handle.remove()
     first = embedding.decoder[0]
     assert isinstance(first, nn.Linear)
     assert can_stream(IDS, embedding.encoder, first)
+
+
+def test_what_fits_one_block_takes_the_plain_way() -> None:
+    embedding = DheEmbedding(FEATURE, DheSpec(dim=4, k=24, widths=()))
+    first = embedding.decoder[0]
+    assert isinstance(first, nn.Linear)
+    rows = block_rows(24)
+    assert [can_stream(torch.zeros(n).long(), embedding.encoder, first) for n in (rows, rows + 1)] == [False, True]
