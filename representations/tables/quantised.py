@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from profiles.errors import InputError
 from representations.bags import Bag, table_batched
 from representations.specs import Feature, TableSpec
 from representations.tables.group import TableGroup
@@ -17,7 +18,7 @@ __all__ = ["QuantisedTables"]
 
 _LEVELS = 255
 _SCALE_BYTES = 4
-# The least 16-bit float above 0; a row of equal numbers has a scale of 0.
+# The least 16-bit float above 0, for rows of equal numbers, which have a scale of 0.
 _LEAST_SCALE = 2.0**-24
 # fbgemm takes -1 for the row of a pruned id, which gives zeros; every other negative id it refuses.
 _PRUNED, _REFUSED = -1, -2
@@ -27,7 +28,9 @@ class QuantisedTables(TableGroup):
     """A `TableGroup` whose rows are bytes of one buffer; it has no gradient.
 
     An int8 row is a scale and an offset (16-bit floats) and one byte per number: number = offset + scale x byte, the
-    offset being the row's least number and the scale a 255th of its range, both rounded.
+    offset being the row's least number, rounded, and the scale a 255th of the range above it, rounded up. A number is
+    off by at most half a scale, or by the offset's rounding (2**-11 of it); the scale is at least 2**-24 unless the
+    row's numbers are equal. Rows whose scale, offset or 16-bit numbers would be beyond 65,504 are refused.
     """
 
     weight: Tensor
@@ -57,15 +60,30 @@ class QuantisedTables(TableGroup):
         return head_R2[:, 1:] + head_R2[:, :1] * stored_RD[:, _SCALE_BYTES:]
 
     def write_rows(self, table: int, rows_RD: Tensor) -> None:
-        """Round the rows and copy them in."""
+        """Round the rows and copy them in.
+
+        Raises:
+            InputError: numbers that are not finite, or too large for 16-bit floats (an int8 row's scale and offset).
+        """
         if not self.is_int8:
-            self._rows(table).view(torch.float16).copy_(rows_RD)
+            half_RD = rows_RD.half()
+            self._require_finite(table, half_RD)
+            self._rows(table).view(torch.float16).copy_(half_RD)
             return
         offset_R1, greatest_R1 = rows_RD.amin(1, keepdim=True).half(), rows_RD.amax(1, keepdim=True)
-        scale_R1 = ((greatest_R1 - offset_R1) / _LEVELS).half()
+        scale_R1 = _rounded_up((greatest_R1 - offset_R1.float()).clamp_min(0) / _LEVELS)
+        self._require_finite(table, torch.cat((scale_R1, offset_R1), dim=1))
         steps_RD = (rows_RD - offset_R1) / scale_R1.float().clamp_min(_LEAST_SCALE)
         head_R4 = torch.cat((scale_R1, offset_R1), dim=1).view(torch.uint8)
         self._rows(table).copy_(torch.cat((head_R4, steps_RD.round_().clamp_(0, _LEVELS).to(torch.uint8)), dim=1))
+
+    def _require_finite(self, table: int, stored_RD: Tensor) -> None:
+        is_bad_R = ~stored_RD.isfinite().all(1)
+        if is_bad_R.any():
+            raise InputError(
+                f"feature {self.features[table].name!r}: row {int(is_bad_R.nonzero()[0])}: "
+                f"holds numbers that {self.specs[table].dtype} rows cannot, which have 16-bit floats up to 65504"
+            )
 
     def _rows(self, table: int) -> Tensor:
         begin = sum(rows * row_bytes for rows, row_bytes in self._sizes[:table])
@@ -106,3 +124,9 @@ class QuantisedTables(TableGroup):
         setattr(kernel, "weights_host" if is_cpu else "weights_dev", self.weight)
         module: nn.Module = kernel
         return module
+
+
+def _rounded_up(values: Tensor) -> Tensor:
+    """The least 16-bit floats that are no smaller, of values >= 0: the next float has the next bits."""
+    nearest = values.half()
+    return (nearest.view(torch.int16) + (nearest.float() < values)).view(torch.float16)

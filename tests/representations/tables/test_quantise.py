@@ -1,5 +1,7 @@
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from profiles.errors import InputError
 from representations.build import build_model
@@ -38,6 +40,25 @@ def test_rounding_is_within_half_a_step_of_each_rows_range(dtype: str, steps: fl
     span = rows.amax(1) - rows.amin(1) if dtype == "int8" else rows.abs().amax(1)
     slack = rows.abs().amax(1) * 2**-10 + 255 * 2**-25
     assert ((group.read_rows(0) - rows).abs().amax(1) <= steps * span + slack).all()
+
+
+@given(st.integers(-20, 16), st.integers(-24, 15), st.integers(0, 2**31))
+def test_int8_rows_keep_their_bound_whatever_the_range(size: int, span: int, seed: int) -> None:
+    group, generator = tables("int8", 16), torch.Generator().manual_seed(seed)
+    rows = (torch.rand(9, 16, generator=generator) * 2.0**span - 2.0**size).clamp_min(-65504)
+    group.write_rows(1, rows)
+    reach = (rows.amax(1) - rows.amin(1).half().float()).clamp_min(0)
+    scale = reach / 255 * (1 + 2**-10) + 2**-24
+    bound = torch.maximum(scale / 2, rows.amin(1).abs() * 2**-11 + 2**-25)
+    assert ((group.read_rows(1) - rows).abs().amax(1) <= bound + rows.abs().amax(1) * 2**-22).all()
+
+
+@pytest.mark.parametrize(("dtype", "value"), [("int8", -70_000.0), ("int8", 1e8), ("float16", 70_000.0)])
+def test_numbers_beyond_16_bit_floats_are_refused(dtype: str, value: float) -> None:
+    rows = torch.zeros(9, 4)
+    rows[2, 1] = value
+    with pytest.raises(InputError, match=f"feature 'b': row 2: holds numbers that {dtype} rows cannot"):
+        tables(dtype, 4).write_rows(1, rows)
 
 
 def test_equal_numbers_in_a_row_survive() -> None:
