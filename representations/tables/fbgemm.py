@@ -9,11 +9,11 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from profiles.errors import InputError
 from representations.bags import Bag, table_batched
 from representations.specs import Feature, TableSpec
+from representations.table import summed_rows
 from representations.tables.group import TableGroup
 
 __all__ = ["FbgemmTables", "fuse_optimizers"]
@@ -88,8 +88,8 @@ class FbgemmTables(TableGroup):
         if is_bad_N.any():
             self._refuse(int(is_bad_N.nonzero()[0]), ids_N, counts)
         places_N = ids_N + (rows_T.cumsum(0) - rows_T).repeat_interleave(counts_T)
-        bags_TBD = functional.embedding_bag(places_N, self.weight, offsets_T[:-1], mode="sum", sparse=self.sparse)
-        return bags_TBD.view(len(counts), -1, self.dim).transpose(0, 1).flatten(1).float()
+        bags_TBD = summed_rows(places_N, self.weight, offsets_T[:-1], sparse=self.sparse)
+        return bags_TBD.view(len(counts), -1, self.dim).transpose(0, 1).flatten(1)
 
     def _refuse(self, place: int, ids_N: Tensor, counts: list[int]) -> None:
         table = next(i for i, end in enumerate(accumulate(counts)) if place < end)

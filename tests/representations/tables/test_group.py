@@ -5,8 +5,10 @@ from profiles.errors import InputError
 from representations.build import build_model
 from representations.deepfm import DeepFm
 from representations.dlrm import Dlrm
-from representations.specs import HybridSpec, TableSpec
-from representations.tables.build import build_group
+from representations.specs import Feature, HybridSpec, TableSpec
+from representations.specs.table import TableBackend
+from representations.tables.build import build_group, build_table
+from representations.tables.group import GroupTable
 from representations.tables.torchrec import TorchrecTables
 from tests.representations.models import DHE, FUSED, ROBE, TABLE, small_model
 
@@ -32,6 +34,20 @@ def test_rows_are_read_and_written_whatever_the_back_end() -> None:
         assert torch.equal(model.embedding_set.read_table(i), rows)
     with pytest.raises(InputError, match="feature 'f0': has no plain table, but RobeEmbedding"):
         build_model(small_model(ROBE)).embedding_set.read_table(0)
+
+
+@pytest.mark.parametrize("backend", ["torch", "fbgemm", "quantised"])
+@pytest.mark.parametrize("with_gradients", [True, False])
+def test_float16_rows_are_summed_in_float32(backend: TableBackend, *, with_gradients: bool) -> None:
+    table = build_table(Feature(name="f", cardinality=3), TableSpec(dim=4, dtype="float16", backend=backend))
+    owner = table.group if isinstance(table, GroupTable) else None
+    if owner is not None:
+        owner.write_rows(0, torch.full((3, 4), 40_000.0))
+    else:
+        torch.nn.init.constant_(table.get_parameter("weight"), 40_000.0)
+    with torch.set_grad_enabled(with_gradients):
+        bags = table(torch.tensor([1, 2, 0]), torch.tensor([0, 2]))
+    assert bags[:, 0].tolist() == [80_000, 40_000]
 
 
 def test_an_architecture_builds_its_own_specs_only() -> None:
