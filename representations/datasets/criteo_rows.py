@@ -103,7 +103,11 @@ def _numbers(text: "DataFrame") -> "DataFrame":
 
     return text.select(
         pl.col("label", *DENSE_NAMES).cast(pl.Int32, strict=False).cast(pl.Float64),
-        pl.col(CATEGORICAL_NAMES).str.to_integer(base=16, dtype=pl.UInt32, strict=False).cast(pl.Float64),
+        # A sign is no hexadecimal digit, though `to_integer` takes one.
+        pl.when(~pl.col(CATEGORICAL_NAMES).str.starts_with("+"))
+        .then(pl.col(CATEGORICAL_NAMES))
+        .str.to_integer(base=16, dtype=pl.UInt32, strict=False)
+        .cast(pl.Float64),
     )
 
 

@@ -74,6 +74,7 @@ def test_memory_is_bounded_by_the_chunk(tmp_path: Path) -> None:
         (row(label=""), "row 2, label: must be 0 or 1, but got ''"),
         (row(dense="nan"), "row 2, I1: must be an integer, but got 'nan'"),
         (row(dense="1.5"), "row 2, I1: must be an integer, but got '1.5'"),
+        (row(value="+12"), "row 2, C1: must be a hexadecimal number, but got '+12'"),
         (row(value="zz"), "row 2, C1: must be a hexadecimal number, but got 'zz'"),
     ],
 )
