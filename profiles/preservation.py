@@ -4,7 +4,7 @@ import random
 import warnings
 from collections import OrderedDict, deque
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from torch.nn.parameter import is_lazy
 
 from profiles.errors import InputError
 from profiles.input_copies import StorageKey, storage_key
+from profiles.nested import tensors_of
 
 __all__ = ["Preserved", "preserved"]
 
@@ -23,14 +24,17 @@ _MUTABLE = (dict, OrderedDict, list, set, deque)
 class Preserved:
     """The tensors of a model, and copies of those that are written.
 
-    Buffers are copied at once. A parameter, or a tensor in an attribute, is copied where `before_write` tells of it.
+    Buffers are copied at once. A parameter, or a tensor in an attribute, also one inside a container or an object, is
+    copied where `before_write` tells of it. Of all the memory in which they lie is known.
     """
 
     def __init__(self, model: nn.Module, *, copies_parameters: bool = False) -> None:
         self._tensors: dict[StorageKey, list[torch.Tensor]] = {}
         self._versions = [(name, one, _version(one)) for name, one in model.named_parameters()]
         self._copies: dict[StorageKey, list[tuple[torch.Tensor, torch.Tensor, int | None]]] = {}
-        for tensor in _tensors(model):
+        tensors = _tensors(model)
+        self._places = [_Place(tensor) for tensor in tensors if storage_key(tensor)]
+        for tensor in tensors:
             self._tensors.setdefault(_key(tensor), []).append(tensor)
         for tensor in (*model.buffers(), *(model.parameters() if copies_parameters else ())):
             self.before_write(tensor)
@@ -47,15 +51,38 @@ class Preserved:
             held = self._tensors[key]
             self._copies[key] = [(one, one.detach().clone(), _version(one)) for one in held]
 
+    @torch.no_grad()
     def restore(self) -> None:
-        """Put the copies back where something was written; warn of a parameter that was, and has none."""
+        """Put memory and copies back where something was written; warn of a parameter that was, and has no copy.
+
+        What cannot be put back raises after all else was.
+        """
+        with ExitStack() as last_first:
+            last_first.callback(self._warn_of_written)
+            for copies in self._copies.values():
+                for copy in copies:
+                    last_first.callback(_restore_values, *copy)
+            for place in self._places:
+                last_first.callback(place.restore)
+
+    def _warn_of_written(self) -> None:
         for name, parameter, version in self._versions:
             if _version(parameter) != version and _key(parameter) not in self._copies:
                 warnings.warn(f"model: {name} was written after the capturing pass and stays so", stacklevel=2)
-        for copies in self._copies.values():
-            for tensor, values, version in copies:
-                if _version(tensor) != version or not (storage_key(tensor) is None or torch.equal(tensor, values)):
-                    tensor.copy_(values)
+
+
+class _Place:
+    """Where a tensor lies, and whether it asks for a gradient: assigning to `data` changes the one, silently."""
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        self._tensor, self._alias, self._is_grad = tensor, tensor.detach(), tensor.requires_grad
+
+    def restore(self) -> None:
+        tensor, alias = self._tensor, self._alias
+        if _layout(tensor) != _layout(alias):
+            tensor.data = alias
+        if tensor.is_leaf and tensor.requires_grad != self._is_grad:
+            tensor.requires_grad_(self._is_grad)
 
 
 @contextmanager
@@ -71,25 +98,20 @@ def preserved(model: nn.Module, *, copies_parameters: bool = False) -> Iterator[
         InputError: a parameter has no shape before the first call (`LazyLinear`), which nothing could undo.
     """
     _require_materialised(model)
-    flags = [(module, module.training) for module in model.modules()]
-    attributes = [(module, _held_attributes(module)) for module in model.modules()]
-    gradients = [(parameter, parameter.grad) for parameter in model.parameters()]
     held = Preserved(model, copies_parameters=copies_parameters)
-    try:
-        with _generators_preserved(model):
-            for parameter, _ in gradients:
-                parameter.grad = None
-            yield held
-    finally:
-        for module, before in attributes:
-            _restore_attributes(module, before)
-        for module, is_training in flags:
-            if module.training != is_training:
-                module.training = is_training
+    gradients = [(parameter, parameter.grad) for parameter in model.parameters()]
+    # Each step by itself, so that one that raises leaves the others to be made.
+    with ExitStack() as last_first:
         for parameter, gradient in gradients:
-            parameter.grad = gradient
-        with torch.no_grad():
-            held.restore()
+            last_first.callback(setattr, parameter, "grad", gradient)
+        last_first.callback(held.restore)
+        for module in model.modules():
+            last_first.callback(_restore_flag, module, is_training=module.training)
+            last_first.callback(_restore_attributes, module, _held_attributes(module))
+        last_first.enter_context(_generators_preserved(model))
+        for parameter, _ in gradients:
+            parameter.grad = None
+        yield held
 
 
 def _require_materialised(model: nn.Module) -> None:
@@ -113,12 +135,23 @@ def _generators_preserved(model: nn.Module) -> Iterator[None]:
 
 
 def _tensors(model: nn.Module) -> list[torch.Tensor]:
-    attributes = [value for module in model.modules() for value in vars(module).values()]
-    return [
-        *model.parameters(),
-        *model.buffers(),
-        *(value for value in attributes if isinstance(value, torch.Tensor)),
-    ]
+    found = (tensor for module in model.modules() for tensor in tensors_of(vars(module)))
+    return list({id(tensor): tensor for tensor in found}.values())
+
+
+def _layout(tensor: torch.Tensor) -> tuple[object, ...]:
+    return tensor.data_ptr(), tensor.dtype, tensor.shape, tensor.stride()
+
+
+def _restore_values(tensor: torch.Tensor, values: torch.Tensor, version: int | None) -> None:
+    if _version(tensor) != version or not (storage_key(tensor) is None or torch.equal(tensor, values)):
+        with torch.inference_mode() if tensor.is_inference() else nullcontext():
+            tensor.copy_(values)
+
+
+def _restore_flag(module: nn.Module, *, is_training: bool) -> None:
+    if module.training != is_training:
+        module.training = is_training
 
 
 def _held_attributes(module: nn.Module) -> dict[str, tuple[Any, Any]]:

@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 from profiles.preservation import preserved
+from profiles.walk import ProfileOptions, profile_model
 
 
 def model() -> nn.Module:
@@ -62,3 +63,53 @@ def test_a_buffer_that_was_replaced_comes_back_after_an_error() -> None:
         replace_and_raise()
     assert net.get_buffer("running_mean") is before
     assert before.eq(0).all()
+
+
+class Drifting(nn.Module):
+    """Writes a cache in a dict, moves its weight to other memory, and freezes it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(3))
+        self.caches = {"keys": [torch.zeros(3)]}
+
+    def forward(self, x_N: torch.Tensor) -> torch.Tensor:
+        self.caches["keys"][0].add_(1)
+        self.weight.data = self.weight.data * 0.5
+        self.weight.requires_grad_(False)
+        return x_N * self.weight
+
+
+def test_tensors_in_containers_and_the_memory_of_parameters_come_back() -> None:
+    model = Drifting()
+    pointer = model.weight.data_ptr()
+    profile_model(model, (torch.ones(3),), options=ProfileOptions(threads=1, budget_s=0.0))
+    assert model.caches["keys"][0].eq(0).all()
+    assert (model.weight.data_ptr(), model.weight.tolist(), model.weight.requires_grad) == (pointer, [1.0] * 3, True)
+
+
+def test_what_cannot_be_put_back_leaves_the_rest_to_be() -> None:
+    net = model()
+    parameter = next(net.parameters())
+    parameter.grad = gradient = torch.ones(3, 3)
+
+    def drift() -> None:
+        with preserved(net), torch.no_grad():
+            net.eval()
+            parameter.add_(1)
+            parameter.data = torch.ones(2)
+
+    with pytest.raises(UserWarning, match=r"0\.weight was written"):
+        drift()
+    assert all(module.training for module in net.modules())
+    assert parameter.shape == (3, 3)
+    assert parameter.grad is gradient
+
+
+def test_a_buffer_of_inference_mode_comes_back() -> None:
+    net = nn.Identity()
+    with torch.inference_mode():
+        net.register_buffer("seen", torch.zeros(2))
+    with preserved(net), torch.inference_mode():
+        net.get_buffer("seen").add_(1)
+    assert net.get_buffer("seen").eq(0).all()
