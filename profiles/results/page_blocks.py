@@ -17,11 +17,12 @@ class Link:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Column:
-    """`note` says on hovering what the figures are."""
+    """`note` says on hovering what the figures are; the texts of a wide column wrap."""
 
     title: str
     note: str = ""
     is_number: bool = True
+    is_wide: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

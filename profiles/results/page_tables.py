@@ -1,6 +1,6 @@
 """The tables of a profile's page, as texts with the values that they sort by."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from urllib.parse import quote
@@ -11,55 +11,20 @@ from profiles.model_profile import SELF_KIND, CallProfile, ModelProfile
 from profiles.profilers.protocol import Figure
 from profiles.records import ComponentProfile
 from profiles.results.page_blocks import Cell, Column, Group, Line, Link, Table
+from profiles.results.page_columns import COMPONENT_COLUMNS, SHOWN_FIGURES, missing_note
+from profiles.results.page_inputs import short_inputs
 
 __all__ = ["page_tables"]
 
-BYTES_PER_MB = 1e6
-# Figures of further profilers that have a column of their own among the components'.
-_SHOWN_FIGURES = frozenset({"cpu_time_ms", "gpu_time_ms"})
 _MOST_KERNELS = 300
-
-
-Value = Callable[[ComponentProfile, Mapping[str, float | None]], float | None]
-_COLUMNS: tuple[tuple[Column, Value], ...] = (
-    (Column(title="Latency, ms", note="median inside the running model"), lambda _, known: known["in_situ_ms"]),
-    (Column(title="Alone, ms", note="median by itself, data in the caches"), lambda _, known: known["warm_ms"]),
-    (Column(title="Cold, ms", note="median by itself, caches swept before"), lambda _, known: known["cold_ms"]),
-    (
-        Column(title="± IQR, %", note="interquartile range over the median, alone"),
-        lambda row, _: 100 * row.warm.iqr_ms / row.warm.median_ms if row.warm and row.warm.median_ms else None,
-    ),
-    (
-        Column(title="Size, MB", note="parameters and buffers, each storage once"),
-        lambda row, _: row.parameter_bytes / BYTES_PER_MB if row.parameter_bytes is not None else None,
-    ),
-    (
-        Column(title="GFLOP", note="2 per multiply-add"),
-        lambda row, _: row.flops / 1e9 if row.flops is not None else None,
-    ),
-    (Column(title="TFLOP/s", note="achieved alone"), lambda _, known: known["tflops_per_s"]),
-    (
-        Column(title="MFU, %", note="achieved over the device's dense peak"),
-        lambda row, _: 100 * row.mfu if row.mfu is not None else None,
-    ),
-    (
-        Column(
-            title="CPU, ms", note="time of operators on the host, or CPU time alone where kernels were not analysed"
-        ),
-        lambda row, known: row.figures.get("cpu_time_ms", known["cpu_ms"]),
-    ),
-    (Column(title="GPU, ms", note="time of kernels on the device"), lambda row, _: row.figures.get("gpu_time_ms")),
-    (Column(title="GB/s", note="estimated average bandwidth, alone"), lambda _, known: known["gigabytes_per_s"]),
-    (
-        Column(title="of bandwidth, %", note="over the device's memory bandwidth"),
-        lambda row, _: 100 * row.bandwidth_share if row.bandwidth_share is not None else None,
-    ),
-    (
-        Column(title="Peak, MB", note="peak memory alone; of aggregated rows a lower bound"),
-        lambda row, _: row.peak_memory_bytes / BYTES_PER_MB if row.peak_memory_bytes is not None else None,
-    ),
-    (Column(title="Calls", note="per pass"), lambda row, _: float(row.calls)),
+# A single batch that nobody named.
+_ONLY_BATCH = frozenset({"", "0"})
+_WEIGHT = Column(title="Weight, %", note="the batch's share in the figures of the components")
+_FILES_NOTE = (
+    "A trace opens in Perfetto (ui.perfetto.dev, “Open trace file”), a memory snapshot in "
+    "docs.pytorch.org/memory_viz; both read the file in the browser."
 )
+
 _MARKS: Mapping[str, str] = {"aggregated": "Σ", "estimated": "≈", "skipped": "×"}
 
 
@@ -70,68 +35,59 @@ def page_tables(profile: ModelProfile) -> tuple[Table, ...]:
 
 
 def _components(profile: ModelProfile) -> Table:
-    """Rows of one depth together; columns that no row fills are left out and named below."""
+    """Rows of one depth together; columns that no row fills hold a dash or are left out, and are named below."""
     rows = sorted(profile.rows, key=lambda row: row.depth)
     values = [_values(row) for row in rows]
-    filled = [index for index in range(len(_COLUMNS)) if any(line[index] is not None for line in values)]
-    empty = [column.title.partition(",")[0] for index, (column, _) in enumerate(_COLUMNS) if index not in filled]
+    known = [any(line[index] is not None for line in values) for index in range(len(COMPONENT_COLUMNS))]
+    shown = [index for index, column in enumerate(COMPONENT_COLUMNS) if known[index] or column.is_kept]
+    empty = [column for column, is_known in zip(COMPONENT_COLUMNS, known, strict=True) if not is_known]
     remarks = {text: number for number, text in enumerate(dict.fromkeys(filter(None, map(_remark, rows))), start=1)}
     with_kernels = {kernel.path for kernel in profile.kernels}
-    links = [_links(row, with_kernels) for row in rows]
-    has_links = any(links)
     lines = [
         Line(
             cells=(
                 Cell(text=_path(row, profile)),
                 Cell(text=row.class_name if row.kind != SELF_KIND else ""),
-                *(_number(line[index]) for index in filled),
-                *((Cell(links=found),) if has_links else ()),
                 Cell(text=f"{row.provenance} [{remarks[text]}]" if (text := _remark(row)) else row.provenance),
+                *(_number(line[index]) if known[index] else Cell(text="–") for index in shown),
+                Cell(text="" if (links := _links(row, with_kernels)) else "–", links=links),
             ),
             searched=f"{row.path} {row.class_name} {row.provenance}".lower(),
             kind=row.kind if row.kind == SELF_KIND else row.provenance,
             hover=row.reason,
         )
-        for row, line, found in zip(rows, values, links, strict=True)
+        for row, line in zip(rows, values, strict=True)
     ]
     columns = (
         Column(title="Component", is_number=False),
         Column(title="Class", is_number=False),
-        *(_COLUMNS[index][0] for index in filled),
-        *((Column(title="Files", is_number=False),) if has_links else ()),
         Column(title="Figures are", is_number=False),
+        *(COMPONENT_COLUMNS[index].column for index in shown),
+        Column(title="Files", note="traces and kernels of the module", is_number=False),
     )
     groups = tuple(
         Group(heading=_depth_heading(depth, len(found := [line for _, line in part])), lines=tuple(found))
         for depth, part in groupby(zip([row.depth for row in rows], lines, strict=True), key=itemgetter(0))
     )
+    note = [_FILES_NOTE] if any(row.artefacts for row in rows) else []
     return Table(
         name="components",
         title="Components",
         columns=columns,
         groups=groups,
-        note=_components_note(empty, has_files=any(row.artefacts for row in rows)),
+        note=" ".join([*note, missing_note(profile, empty)]).strip(),
         remarks=tuple(f"[{number}] {text}" for text, number in remarks.items()),
     )
 
 
 def _values(row: ComponentProfile) -> list[float | None]:
     known = component_figures(row)
-    return [value(row, known) for _, value in _COLUMNS]
+    return [column.value(row, known) for column in COMPONENT_COLUMNS]
 
 
 def _depth_heading(depth: int, count: int) -> str:
     what = "The model" if depth == 0 else f"Depth {depth}"
     return f"{what}: {count} {'row' if count == 1 else 'rows'}"
-
-
-def _components_note(empty: Sequence[str], *, has_files: bool) -> str:
-    files = (
-        "A trace opens in Perfetto (ui.perfetto.dev, “Open trace file”), a memory snapshot in "
-        "docs.pytorch.org/memory_viz; both read the file in the browser."
-    )
-    missing = f"Not known here, and left out: {', '.join(empty)}."
-    return " ".join([*([files] if has_files else []), *([missing] if empty else [])])
 
 
 def _remark(row: ComponentProfile) -> str:
@@ -158,7 +114,7 @@ def _figures(profile: ModelProfile) -> Table:
     shown = [
         figure
         for figure in profile.figures
-        if figure.name not in _SHOWN_FIGURES and any(row.figures.get(figure.name) is not None for row in profile.rows)
+        if figure.name not in SHOWN_FIGURES and any(row.figures.get(figure.name) is not None for row in profile.rows)
     ]
     lines = tuple(
         Line(
@@ -200,7 +156,7 @@ def _kernels(kernels: Sequence[KernelTime]) -> Table:
         for kernel in ranked[:_MOST_KERNELS]
     )
     columns = (
-        Column(title="Kernel", is_number=False),
+        Column(title="Kernel", is_number=False, is_wide=True),
         Column(title="Under", note="the innermost module that ran it", is_number=False),
         Column(title="ms", note="per pass"),
         Column(title="Share", note="of all kernels' time"),
@@ -213,25 +169,28 @@ def _kernels(kernels: Sequence[KernelTime]) -> Table:
 
 
 def _calls(calls: Sequence[CallProfile]) -> Table:
-    has_batches = any(call.batch for call in calls)
+    has_batches = any(call.batch not in _ONLY_BATCH for call in calls)
+    has_phases = any(call.phase != "forward" for call in calls)
     lines = tuple(
         Line(
             cells=(
                 Cell(text=call.path or "the model itself"),
-                *((Cell(text=call.batch),) if has_batches else ()),
-                Cell(text=call.signature),
+                *((Cell(text=call.phase),) if has_phases else ()),
+                *((Cell(text=call.batch), _number(100 * call.weight)) if has_batches else ()),
+                Cell(text=short_inputs(call.signature)),
                 _number(float(call.count)),
                 _number(call.warm.median_ms if call.warm else None),
                 _number(call.cold.median_ms if call.cold else None),
             ),
-            searched=f"{call.path} {call.batch} {call.signature}".lower(),
+            searched=f"{call.path} {call.phase} {call.batch} {call.signature}".lower(),
         )
         for call in calls
     )
     columns = (
         Column(title="Component", is_number=False),
-        *((Column(title="Batch", is_number=False),) if has_batches else ()),
-        Column(title="Inputs", is_number=False),
+        *((Column(title="Phase", is_number=False),) if has_phases else ()),
+        *((Column(title="Batch", is_number=False), _WEIGHT) if has_batches else ()),
+        Column(title="Inputs", is_number=False, is_wide=True),
         Column(title="Calls", note="of this kind in a pass of the batch"),
         Column(title="Alone, ms", note="one call, data in the caches"),
         Column(title="Cold, ms", note="one call, caches swept before"),

@@ -7,6 +7,7 @@ from profiles.profilers.protocol import Figure
 from profiles.results.page import render_profile, summary_tiles
 from profiles.results.page_blocks import Table
 from profiles.results.page_charts import profile_charts
+from profiles.results.page_inputs import short_inputs
 from profiles.results.page_tables import page_tables
 from tests.profiles.results.sample import EVIL, sample_profile
 from tests.profiles.rows import latency, row
@@ -35,9 +36,37 @@ def test_the_columns_are_those_of_a_component_report(tables: dict[str, Table]) -
     assert (column(table, "MFU, %")[2], column(table, "GB/s")[2], column(table, "Peak, MB")[0]) == ("50", "25", "1")
 
 
-def test_columns_that_nothing_fills_are_named_instead_of_shown(tables: dict[str, Table]) -> None:
-    assert "GPU, ms" not in [column.title for column in tables["components"].columns]
-    assert "Not known here, and left out: GPU, of bandwidth." in tables["components"].note
+def test_columns_of_the_report_that_nothing_fills_hold_dashes_and_say_why(tables: dict[str, Table]) -> None:
+    assert set(column(tables["components"], "GPU, ms")) == {"–"}
+    assert set(column(tables["components"], "Bandwidth use, %")) == {"–"}
+    assert "GPU time, as kernels were not analysed" in tables["components"].note
+
+
+def test_on_a_cpu_the_note_says_that_no_peak_is_known_and_no_gpu_took_part() -> None:
+    (table, *_) = page_tables(sample_profile(rows=(row(warm=latency(1.0), flops=1e9, bytes_moved=1e6),)))
+    assert set(column(table, "MFU, %")) == {"–"}
+    assert table.note == (
+        "Not known here (–): MFU and Bandwidth use, as no published peak is known for local-cpu in float32; "
+        "GPU time, as no GPU took part; Latency, Size, Peak, not measured; left out: Cold, CPU under profiler."
+    )
+
+
+def test_cpu_time_of_operators_has_a_column_of_its_own() -> None:
+    (table, *_) = page_tables(sample_profile(rows=(row(warm=latency(1.0), figures={"cpu_time_ms": 3.0}),)))
+    assert (column(table, "CPU, ms"), column(table, "CPU under profiler, ms")) == (["1"], ["3"])
+
+
+@pytest.mark.parametrize(
+    ("signature", "short"),
+    [
+        ("(float32[4, 8], float32[4, 8], int64[4])", "(2 × float32[4, 8], int64[4])"),
+        ("(int64[4], int64[4] strides [2])", "(int64[4], int64[4] strides [2])"),
+        ("([int64[4] strides [2], int64[4] strides [2]], x=1)", "([2 × int64[4] strides [2]], x=1)"),
+        ("()", "()"),
+    ],
+)
+def test_inputs_that_are_alike_are_told_once(signature: str, short: str) -> None:
+    assert short_inputs(signature) == short
 
 
 def test_why_a_figure_is_not_measured_is_told_once_below(tables: dict[str, Table]) -> None:
