@@ -157,14 +157,16 @@ class IsolatedRun:
         return Finding(figures=figures)
 
     def call_profiles(self, labels: Sequence[str]) -> tuple[CallProfile, ...]:
-        """Each distinct call by itself; `labels` name the batches."""
+        """Each distinct call by itself; `labels` name the batches, an empty one by its place."""
         warm, cold = self.warm.by_call(), self.cold.by_call()
         return tuple(
             CallProfile(
                 path=self.subject.path,
-                batch=labels[call.batch],
+                batch=labels[call.batch] or str(call.batch),
                 signature=call.signature,
                 count=call.count,
+                phase=self.subject.phase,
+                weight=call.weight,
                 warm=warm[place] if warm else None,
                 cold=cold[place] if cold else None,
             )

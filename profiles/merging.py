@@ -24,7 +24,7 @@ def merge_parts(parts: Sequence[ProfilePart]) -> ModelProfile:
     for part in parts:
         for module in part.modules:
             modules.setdefault((module.index, module.row.phase), module)
-    in_order = [modules[key] for key in sorted(modules)]
+    in_order = sorted(modules.values(), key=lambda module: (module.index, module.row.phase != "forward"))
     _require_parents(in_order)
     figures = tuple(dict.fromkeys(figure for part in parts for figure in part.figures))
     rows = assemble(in_order, figures)

@@ -7,6 +7,7 @@ from typing import Any
 from profiles.kernel_time import KernelTime
 from profiles.profilers.protocol import Figure
 from profiles.records import ComponentProfile, Latency
+from profiles.subject import Phase
 
 __all__ = ["SELF_KIND", "SELF_NAME", "CallProfile", "ModelProfile"]
 
@@ -16,12 +17,18 @@ SELF_NAME = "(self)"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CallProfile:
-    """One distinct call of a module: how often a pass of its batch makes it, and what one such call costs alone."""
+    """One distinct call of a module: how often a pass of its batch makes it, and what one such call costs alone.
+
+    `batch` is the batch's label, or its place where it has none; `weight` the batch's share in the figures of a row,
+    which are the sums over its calls of a phase of `weight * count` times what one of them costs.
+    """
 
     path: str
     batch: str
     signature: str
     count: int
+    phase: Phase = "forward"
+    weight: float = 1.0
     warm: Latency | None = None
     cold: Latency | None = None
 

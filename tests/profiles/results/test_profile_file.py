@@ -23,6 +23,8 @@ _calls = st.builds(
     batch=any_text,
     signature=any_text,
     count=st.integers(1, 10**6),
+    phase=st.sampled_from(["forward", "backward"]),
+    weight=st.floats(0, 1),
     warm=any_latency,
     cold=any_latency,
 )
@@ -56,6 +58,15 @@ def test_a_profile_comes_back_as_it_was(profile: ModelProfile, tmp_path_factory:
     folder = tmp_path_factory.mktemp("profile")
     assert load_profile(save_profile(profile, folder)) == profile
     assert load_profile(folder) == profile
+
+
+def test_calls_of_older_files_are_forward_ones_of_the_only_batch(tmp_path: Path) -> None:
+    file = save_profile(sample_profile(), tmp_path)
+    body = json.loads(file.read_text(encoding="utf-8"))
+    for call in body["calls"]:
+        del call["phase"], call["weight"]
+    file.write_text(json.dumps(body), encoding="utf-8")
+    assert [(call.phase, call.weight) for call in load_profile(file).calls] == [("forward", 1.0)]
 
 
 def test_a_figure_that_is_not_finite_is_written_as_unknown_and_named(tmp_path: Path) -> None:
