@@ -25,16 +25,14 @@ def named_preprocessors(texts: Sequence[str]) -> tuple[Preprocessor, ...]:
 
 
 def named_profilers(texts: Sequence[str], folder: Path | None) -> tuple[Profiler, ...]:
-    """In the order given; those that write files get the folder.
+    """In the order given, for a profile that writes its files into the folder (`ProfileOptions.folder`).
 
     Raises:
         InputError: as `named_preprocessors`; also one that can only write files where there is no folder.
     """
     made = tuple(_made("profiler", texts, profilers))
     for profiler in made:
-        if hasattr(profiler, "folder"):
-            profiler.folder = folder
-        if folder is None and getattr(profiler, "needs_folder", False):
+        if folder is None and profiler.needs_folder:
             raise InputError(f"profiler {profiler.name}: needs a folder to write to: give --out, too")
     return made
 

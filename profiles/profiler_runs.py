@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from typing import TypeVar
 
-from profiles.profilers.protocol import Finding, Profiler, ProfilerRun
+from profiles.profilers.protocol import Finding, OpenProfiler, Profiler, ProfilerRun
 from profiles.subject import Subject
 
 __all__ = ["ProfilerRuns"]
@@ -14,19 +14,19 @@ T = TypeVar("T")
 
 
 class ProfilerRuns:
-    """The runs of every profiler on one subject; what raises becomes a note, and is left out from then on."""
+    """The runs of every open profiler on one subject; what raises becomes a note, and is left out from then on."""
 
     def __init__(
         self,
-        profilers: Sequence[Profiler],
+        profilers: Sequence[tuple[Profiler, OpenProfiler]],
         subject: Subject,
         contexts: Sequence[Callable[[], AbstractContextManager[object]]] = (),
     ) -> None:
         self._contexts = contexts
         self._notes: list[str] = []
         self._runs: list[tuple[Profiler, ProfilerRun]] = []
-        for profiler in profilers:
-            run = self._guarded(profiler, partial(profiler.start, subject))
+        for profiler, opened in profilers:
+            run = self._guarded(profiler, partial(opened.start, subject))
             if run is not None:
                 self._runs.append((profiler, run))
 

@@ -1,6 +1,8 @@
 """Contract tests for extensions: subclass one in a test module, and pytest runs it on your implementation."""
 
+import gc
 import pickle
+import weakref
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -165,11 +167,11 @@ class ProfilerContract:
     """What every `Profiler` must hold to.
 
     class TestMyProfiler(ProfilerContract):
-        def profiler(self, folder): return MyProfiler(folder=folder)
+        def profiler(self): return MyProfiler()
     """
 
-    def profiler(self, folder: Path) -> Profiler:
-        """A new profiler, which writes files, if any, to that folder."""
+    def profiler(self) -> Profiler:
+        """A new profiler."""
         raise NotImplementedError
 
     def model(self) -> nn.Module:
@@ -178,14 +180,15 @@ class ProfilerContract:
         inner = nn.Sequential(twice, nn.BatchNorm1d(4), nn.Dropout(), nn.ReLU(inplace=True), twice)
         return nn.Sequential(inner, nn.Linear(4, 2))
 
-    def profile(self, folder: Path, options: ProfileOptions | None = None) -> ModelProfile:
-        """The profile of that model with nothing but this profiler beside the latencies."""
-        options = options or ProfileOptions(threads=1, seconds_per_visit=1e-4, budget_s=0.0)
-        return profile_model(self.model(), (torch.ones(8, 4),), options=options, profilers=[self.profiler(folder)])
+    def profile(self, folder: Path, profiler: Profiler | None = None, include: Sequence[str] = ()) -> ModelProfile:
+        """The profile of that model with nothing but a profiler (None: a new one) beside the latencies."""
+        options = _brief(folder, include=tuple(include))
+        profilers = [profiler or self.profiler()]
+        return profile_model(self.model(), (torch.ones(8, 4),), options=options, profilers=profilers)
 
-    def test_it_says_what_it_gives(self, tmp_path: Path) -> None:
+    def test_it_says_what_it_gives(self, tmp_path: Path) -> None:  # noqa: ARG002 (as all tests here)
         """A name, at least one visit, and figures with distinct names that no row has already."""
-        profiler = self.profiler(tmp_path)
+        profiler = self.profiler()
         names = [figure.name for figure in profiler.figures]
         assert profiler.name
         assert profiler.visits >= 1
@@ -194,7 +197,7 @@ class ProfilerContract:
 
     def test_it_measures_every_module_and_raises_nowhere(self, tmp_path: Path) -> None:
         """Its failures would be notes on the rows."""
-        profiler, profile = self.profiler(tmp_path), self.profile(tmp_path)
+        profiler, profile = self.profiler(), self.profile(tmp_path)
         assert [
             row.reason for row in profile.modules if f"{profiler.name}:" in row.reason and "Error" in row.reason
         ] == []
@@ -202,7 +205,7 @@ class ProfilerContract:
 
     def test_all_figures_are_numbers_and_were_announced(self, tmp_path: Path) -> None:
         """Or None, where there is nothing to tell."""
-        announced = {figure.name for figure in self.profiler(tmp_path).figures}
+        announced = {figure.name for figure in self.profiler().figures}
         for row in self.profile(tmp_path).modules:
             assert set(row.figures) <= announced | {"interval_share"}, row.path
             assert all(value is None or isinstance(value, int | float) for value in row.figures.values()), row.path
@@ -219,8 +222,8 @@ class ProfilerContract:
         state = {name: tensor.clone() for name, tensor in model.state_dict().items()}
         attributes = [set(module.__dict__) for module in model.modules()]
         random_state = torch.get_rng_state()
-        options = ProfileOptions(threads=1, seconds_per_visit=1e-4, budget_s=0.0, backward=True)
-        profile_model(model, (inputs,), options=options, profilers=[self.profiler(tmp_path)])
+        options = _brief(tmp_path, backward=True)
+        profile_model(model, (inputs,), options=options, profilers=[self.profiler()])
         assert all(torch.equal(tensor, state[name]) for name, tensor in model.state_dict().items())
         assert [set(module.__dict__) for module in model.modules()] == attributes
         assert not any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())  # noqa: SLF001
@@ -229,12 +232,37 @@ class ProfilerContract:
         assert torch.equal(inputs, torch.ones(8, 4))
 
     def test_it_does_without_the_model(self, tmp_path: Path) -> None:
-        """Where only some modules are measured, it measures these or leaves them out."""
-        name = self.profiler(tmp_path).name
-        options = ProfileOptions(threads=1, seconds_per_visit=1e-4, budget_s=0.0, include=("1",))
-        (row,) = [row for row in self.profile(tmp_path, options).modules if row.path == "1"]
-        assert row.warm is not None
-        assert f"{name}: " not in row.reason
+        """Where only some modules are measured, it finds the same of them whatever it has measured before."""
+        used = self.profiler()
+        self.profile(tmp_path, used)
+        again, fresh = (self.profile(tmp_path, one, include=("1",)) for one in (used, self.profiler()))
+        (row,), (expected,) = ([row for row in one.modules if row.path == "1"] for one in (again, fresh))
+        assert row.figures.keys() == expected.figures.keys()
+        assert (row.peak_memory_bytes, row.flops) == (expected.peak_memory_bytes, expected.flops)
+        assert row.artefacts == expected.artefacts
+        assert f"{used.name}: " not in row.reason
+
+    def test_it_holds_nothing_of_a_model_that_was_profiled(self, tmp_path: Path) -> None:
+        """What is known of one model must not reach another one, nor keep it in memory."""
+        profiler, model = self.profiler(), self.model()
+        profile_model(model, (torch.ones(8, 4),), options=_brief(tmp_path), profilers=[profiler])
+        seen = weakref.ref(model)
+        del model
+        gc.collect()
+        assert seen() is None
+
+    def test_its_files_are_where_each_profile_wants_them(self, tmp_path: Path) -> None:
+        """One object may serve profiles with folders of their own."""
+        profiler = self.profiler()
+        for folder in (tmp_path / "first", tmp_path / "second"):
+            files = [file for row in self.profile(folder, profiler).modules for file in row.artefacts.values()]
+            assert all((folder / file).is_file() for file in files)
+
+
+def _brief(folder: Path, *, include: tuple[str, ...] = (), backward: bool = False) -> ProfileOptions:
+    return ProfileOptions(
+        threads=1, seconds_per_visit=1e-4, budget_s=0.0, folder=folder, include=include, backward=backward
+    )
 
 
 def _tensors(built: BuiltComponent) -> list[torch.Tensor]:

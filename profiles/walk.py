@@ -7,7 +7,7 @@
     profile = merge_parts([part, ...])                 # needs every path of `walk.paths` in some part
 
 A part is plain data: it can be pickled, or stored module by module (`ModulePart`), and what is stored need not be
-measured again. Each share times the model's own passes for itself, and its visits are spread over the share.
+measured again. The first share times the model's own passes, and the visits of each are spread over it.
 """
 
 import time
@@ -89,8 +89,15 @@ def walking(
     preprocessors: Sequence[Preprocessor] = (),
     profilers: Sequence[Profiler] = (),
 ) -> Iterator["Walk"]:
-    """Capture a target once, to measure its modules share by share: `walk.measure(paths)`."""
+    """Capture a target once, to measure its modules share by share: `walk.measure(paths)`.
+
+    Raises:
+        InputError: a profiler needs a folder, and `options` have none.
+    """
     options, given = options or ProfileOptions(), target.model
+    for profiler in profilers:
+        if profiler.needs_folder and options.folder is None:
+            raise InputError(f"profiler {profiler.name}: must have a folder to write to, but got none")
     with ExitStack() as stack:
         stack.enter_context(thread_count(options.threads) if options.threads else nullcontext())
         held = stack.enter_context(preserved(given, copies_parameters=options.backward))
@@ -98,9 +105,6 @@ def walking(
             target = preprocessor.prepare_target(target)
         if target.model is not given:
             held = stack.enter_context(preserved(target.model, copies_parameters=options.backward))
-        for profiler in profilers:
-            if options.folder and getattr(profiler, "folder", options.folder) is None:
-                object.__setattr__(profiler, "folder", options.folder)
         yield Walk(target, options, preprocessors, profilers, held)
 
 
@@ -119,6 +123,7 @@ class Walk:
         self.target = target
         self.nodes = module_tree(target.model, options.max_depth)
         self._options, self._preprocessors, self._profilers = options, preprocessors, profilers
+        self._opened = [(profiler, profiler.open(options.folder)) for profiler in profilers]
         self._contexts = [preprocessor.context for preprocessor in preprocessors]
         self._torch_name = _device_of(target)
         self._observed = self._capture(held)
@@ -224,7 +229,7 @@ class Walk:
             ready=ready,
             failure=failure,
         )
-        profilers = ProfilerRuns(() if failure else self._profilers, subject, self._contexts)
+        profilers = ProfilerRuns(() if failure else self._opened, subject, self._contexts)
         return Visited(node, run, profilers, left_out)
 
     def _part(self, item: Visited) -> ModulePart:

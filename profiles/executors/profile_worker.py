@@ -53,21 +53,22 @@ class ProfilingWorker:
     def prepare(self) -> tuple[str, tuple[str, ...]]:
         """Load and capture the model; its environment's key, and the paths of its modules, level by level."""
         job = self._job
+        self._folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="recplan-")))
+        options = replace(job.options, folder=self._folder)
         self._target = placed_target(job.load(), resolve_device(self._device).torch_device)
         self._walk = self._stack.enter_context(
-            walking(self._target, options=job.options, preprocessors=job.preprocessors, profilers=job.profilers)
+            walking(self._target, options=options, preprocessors=job.preprocessors, profilers=job.profilers)
         )
         return current_fingerprint(self._device, job.options.threads).device_key(), self._walk.paths
 
     def measure(self, paths: Sequence[str]) -> Delivery:
         """Measure the modules of these paths."""
-        with tempfile.TemporaryDirectory(prefix="recplan-") as folder:
-            for profiler in self._job.profilers:
-                if hasattr(profiler, "folder"):
-                    profiler.folder = Path(folder)
-            part = self._measured(paths)
-            names = {name for module in part.modules for name in module.row.artefacts.values()}
-            return Delivery(part=part, files={name: (Path(folder) / name).read_bytes() for name in sorted(names)})
+        part = self._measured(paths)
+        names = {name for module in part.modules for name in module.row.artefacts.values()}
+        files = {name: (self._folder / name).read_bytes() for name in sorted(names)}
+        for name in names:
+            (self._folder / name).unlink()
+        return Delivery(part=part, files=files)
 
     def _measured(self, paths: Sequence[str]) -> ProfilePart:
         """The part; where profilers tell what modules take of the model, the model is measured once here, too."""

@@ -3,13 +3,12 @@
 from collections.abc import Callable
 from importlib import import_module
 
-from profiles.profilers.protocol import Figure, Finding, Profiler, ProfilerRun
+from profiles.profilers.protocol import Figure, Finding, OpenProfiler, Profiler, ProfilerRun
 from profiles.registry import Registry
 
-__all__ = ["Figure", "Finding", "Profiler", "ProfilerRun", "profilers"]
+__all__ = ["Figure", "Finding", "OpenProfiler", "Profiler", "ProfilerRun", "profilers"]
 
-# From the text after the name (`memory`, `kernels=5`, ...; empty where there is none) to a profiler. One that writes
-# files has an attribute `folder`, to be set before the profile starts, and `needs_folder` where it can do nothing else.
+# From the text after the name (`memory`, `kernels=5`, ...; empty where there is none) to a profiler.
 profilers: Registry[Callable[[str], Profiler]] = Registry("profiler", entry_point_group="recplan.profilers")
 
 

@@ -1,5 +1,7 @@
 """Time by kernel under each module, and figures of each module that come of it."""
 
+from pathlib import Path
+
 from profiles.errors import InputError
 from profiles.profilers.kernel_analysis import analyse
 from profiles.profilers.kernel_sums import KernelAnalysis
@@ -19,6 +21,7 @@ class Kernels:
 
     name = "kernels"
     visits = 1
+    needs_folder = False
     figures: tuple[Figure, ...] = (
         Figure(name="cpu_time_ms", title="Time of operators on the host (ms)", aggregation="sum"),
         Figure(name="gpu_time_ms", title="Time of kernels on the device (ms)", aggregation="sum"),
@@ -31,17 +34,26 @@ class Kernels:
         if passes < 1:
             raise InputError(f"profiler kernels: passes must be >= 1, but got {passes}")
         self.passes = passes
-        self._models: dict[str, _ModelRun] = {}
 
     @classmethod
     def from_text(cls, text: str) -> "Kernels":
         """Of the option `passes`."""
         return cls(**parse_options(cls.name, text, {"passes": int}))
 
+    def open(self, folder: Path | None) -> "_OpenKernels":  # noqa: ARG002 (it writes no files)
+        """For one model, whose own run finds everything."""
+        return _OpenKernels(self.passes)
+
+
+class _OpenKernels:
+    def __init__(self, passes: int) -> None:
+        self._passes = passes
+        self._models: dict[str, _ModelRun] = {}
+
     def start(self, subject: Subject) -> "_ModelRun | _PartRun | None":
         """Everything is found in the model's own run."""
         if subject.is_model:
-            self._models[subject.phase] = run = _ModelRun(subject, self.passes)
+            self._models[subject.phase] = run = _ModelRun(subject, self._passes)
             return run
         model = self._models.get(subject.phase)
         return _PartRun(subject.path, model) if model else None

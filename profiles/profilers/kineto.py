@@ -28,19 +28,27 @@ class KinetoTraces:
     needs_folder = True
     figures: tuple[Figure, ...] = ()
 
-    def __init__(self, *, folder: Path | None = None, depth: int | None = None, share: float = 0.0) -> None:
+    def __init__(self, *, depth: int | None = None, share: float = 0.0) -> None:
         if depth is not None and depth < 0:
             raise InputError(f"profiler kineto: depth must be >= 0, but got {depth}")
         if not 0 <= share <= 1:
             raise InputError(f"profiler kineto: share must be in 0 to 1, but got {share}")
-        self.folder = folder
         self._depth, self._share = depth, share
-        self._model_seconds: dict[str, float] = {}
 
     @classmethod
     def from_text(cls, text: str) -> "KinetoTraces":
         """Of the options `depth` and `share`."""
         return cls(**parse_options(cls.name, text, {"depth": int, "share": float}))
+
+    def open(self, folder: Path | None) -> "_OpenTraces":
+        """For one model, by whose time the share is."""
+        return _OpenTraces(folder, self._depth, self._share)
+
+
+class _OpenTraces:
+    def __init__(self, folder: Path | None, depth: int | None, share: float) -> None:
+        self.folder, self._depth, self._share = folder, depth, share
+        self._model_seconds: dict[str, float] = {}
 
     def start(self, subject: Subject) -> "_TraceRun | None":
         """Nothing below the depth asked for."""
@@ -55,8 +63,8 @@ class KinetoTraces:
 
 
 class _TraceRun:
-    def __init__(self, profiler: KinetoTraces, subject: Subject) -> None:
-        self._profiler, self._subject = profiler, subject
+    def __init__(self, traces: _OpenTraces, subject: Subject) -> None:
+        self._traces, self._subject = traces, subject
         self._path: Path | None = None
 
     def visit(self) -> None:
@@ -70,13 +78,13 @@ class _TraceRun:
             start = time.perf_counter()
             replay.run()
             seconds = time.perf_counter() - start
-        if self._profiler.is_worth_it(subject, seconds * subject.calls[0].count):
-            path = artefact_path(self._profiler.folder, "traces", subject, "json.gz")
+        if self._traces.is_worth_it(subject, seconds * subject.calls[0].count):
+            path = artefact_path(self._traces.folder, "traces", subject, "json.gz")
             session.export_chrome_trace(str(path))
             self._path = path
 
     def finding(self) -> Finding:
-        folder = self._profiler.folder
+        folder = self._traces.folder
         if self._path is None or folder is None:
             return Finding()
         return Finding(artefacts={"trace": self._path.relative_to(folder).as_posix()})

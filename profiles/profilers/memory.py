@@ -63,27 +63,37 @@ class Memory:
     """`peak_memory_bytes` and `allocated_bytes` (what is kept: the output, and with gradients what backward needs).
 
     `memory_at_peak_bytes` is what a module, with all in it, holds at the moment at which the whole model holds most;
-    over a model's modules these add up. On a CUDA device `memory/PATH.pickle` of the modules down to `depth` is a
-    snapshot for https://pytorch.org/memory_viz.
+    over a model's modules these add up. On a CUDA device, where there is a folder, `memory/PATH.pickle` of the modules
+    down to `depth` is a snapshot for https://pytorch.org/memory_viz.
     """
 
     name = "memory"
     visits = 1
+    needs_folder = False
     figures: tuple[Figure, ...] = (
         Figure(name="allocated_bytes", title="Memory kept after the call (bytes)"),
         Figure(name="memory_at_peak_bytes", title="Memory at the model's peak (bytes)", aggregation="sum"),
     )
 
-    def __init__(self, *, folder: Path | None = None, depth: int = 1) -> None:
+    def __init__(self, *, depth: int = 1) -> None:
         if depth < 0:
             raise InputError(f"profiler memory: depth must be >= 0, but got {depth}")
-        self.folder, self.depth = folder, depth
-        self._models: dict[str, _MemoryRun] = {}
+        self.depth = depth
 
     @classmethod
     def from_text(cls, text: str) -> "Memory":
         """Of the option `depth`."""
         return cls(**parse_options(cls.name, text, {"depth": int}))
+
+    def open(self, folder: Path | None) -> "_OpenMemory":
+        """For one model, in whose peak the others have their parts."""
+        return _OpenMemory(folder, self.depth)
+
+
+class _OpenMemory:
+    def __init__(self, folder: Path | None, depth: int) -> None:
+        self.folder, self.depth = folder, depth
+        self._models: dict[str, _MemoryRun] = {}
 
     def start(self, subject: Subject) -> "_MemoryRun":
         """The model's own run finds the parts of all modules in its peak."""
@@ -94,8 +104,8 @@ class Memory:
 
 
 class _MemoryRun:
-    def __init__(self, profiler: Memory, subject: Subject, model: "_MemoryRun | None") -> None:
-        self._profiler, self._subject, self._model = profiler, subject, model
+    def __init__(self, opened: _OpenMemory, subject: Subject, model: "_MemoryRun | None") -> None:
+        self._opened, self._subject, self._model = opened, subject, model
         self._peak_bytes, self._kept_bytes = 0, 0.0
         self._snapshot: Path | None = None
         self.at_peak: Mapping[str, int] = {}
@@ -108,15 +118,16 @@ class _MemoryRun:
             peak_bytes, kept_bytes = self._measure(call)
             self._peak_bytes = max(self._peak_bytes, peak_bytes)
             self._kept_bytes += kept_bytes * call.count * call.weight
-        if subject.torch_name.startswith("cuda") and level_of(subject) <= self._profiler.depth:
-            self._snapshot = _take_snapshot(self._profiler.folder, subject)
+        folder, is_cuda = self._opened.folder, subject.torch_name.startswith("cuda")
+        if folder is not None and is_cuda and level_of(subject) <= self._opened.depth:
+            self._snapshot = _take_snapshot(folder, subject)
 
     def finding(self) -> Finding:
         at_peak = (self._model or self).at_peak
         figures: dict[str, Any] = {"peak_memory_bytes": self._peak_bytes, "allocated_bytes": self._kept_bytes}
         if self._subject.path in at_peak:
             figures["memory_at_peak_bytes"] = float(at_peak[self._subject.path])
-        folder = self._profiler.folder
+        folder = self._opened.folder
         if self._snapshot is None or folder is None:
             return Finding(figures=figures)
         return Finding(figures=figures, artefacts={"memory snapshot": self._snapshot.relative_to(folder).as_posix()})
@@ -149,7 +160,7 @@ class _MemoryRun:
 _KEPT = "recplan kept"
 
 
-def _take_snapshot(folder: Path | None, subject: Subject) -> Path:
+def _take_snapshot(folder: Path, subject: Subject) -> Path:
     memory: Any = torch.cuda.memory
     path = artefact_path(folder, "memory", subject, "pickle")
     replay = Replay(subject, subject.calls[0])

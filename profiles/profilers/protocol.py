@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from profiles.kernel_time import KernelTime
 from profiles.subject import Subject
 
-__all__ = ["Figure", "Finding", "Profiler", "ProfilerRun"]
+__all__ = ["Figure", "Finding", "OpenProfiler", "Profiler", "ProfilerRun"]
 
 # `max` is a lower bound where the children do not run at the same time; `none` is not carried to a parent.
 Aggregation = Literal["sum", "max", "none"]
@@ -48,16 +49,29 @@ class ProfilerRun(Protocol):
         ...
 
 
+class OpenProfiler(Protocol):
+    """A profiler at work on one captured model: what its modules have to know of one another is held here.
+
+    An exception in it is a note on the module's row: the other figures, and the children, are measured all the same.
+    """
+
+    def start(self, subject: Subject) -> ProfilerRun | None:
+        """Called once per module, parents first, before the first visit; None where there is nothing to measure."""
+        ...
+
+
 class Profiler(Protocol):
     """Measures modules alone, on their captured inputs; tested by subclassing `profiles.testing.ProfilerContract`.
 
-    An exception in it is a note on the module's row: the other figures, and the children, are measured all the same.
+    One object may serve many profiles, so that it is not to hold anything of a model. `visits` is how often a module is
+    measured; one with `needs_folder` only writes files, and is refused where the profile has no folder.
     """
 
     name: str
     visits: int
     figures: tuple[Figure, ...]
+    needs_folder: bool
 
-    def start(self, subject: Subject) -> ProfilerRun | None:
-        """Called once per module, parents first, before the first visit; None where there is nothing to measure."""
+    def open(self, folder: Path | None) -> OpenProfiler:
+        """Called once per profile, before the first `start`; `folder` is where files go (`ProfileOptions.folder`)."""
         ...

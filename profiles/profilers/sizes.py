@@ -1,6 +1,7 @@
 """What a module holds: parameters, trainable ones, buffers; tied ones count once."""
 
 from collections.abc import Iterable
+from pathlib import Path
 
 import torch
 
@@ -16,6 +17,7 @@ class Sizes:
 
     name = "sizes"
     visits = 1
+    needs_folder = False
     figures: tuple[Figure, ...] = (
         Figure(name="parameters", title="Parameters"),
         Figure(name="trainable_parameters", title="Trainable parameters"),
@@ -27,6 +29,10 @@ class Sizes:
         """It has no options."""
         parse_options(cls.name, text, {})
         return cls()
+
+    def open(self, folder: Path | None) -> "Sizes":  # noqa: ARG002 (it writes no files)
+        """The profiler itself, which knows nothing of any model."""
+        return self
 
     def start(self, subject: Subject) -> "_SizesRun":
         """Of the module that is in the model, whatever it was prepared to."""

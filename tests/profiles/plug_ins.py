@@ -19,9 +19,14 @@ class Counting:
     name: str = "counting"
     visits: int = 1
     raises_at: str = ""
-    folder: Path | None = None
+    needs_folder: bool = False
+    folders: list[Path | None] = field(default_factory=list)
     log: list[str] = field(default_factory=list)
     figures: tuple[Figure, ...] = (Figure(name="visits_made", title="Visits", aggregation="sum"),)
+
+    def open(self, folder: Path | None) -> "Counting":
+        self.folders.append(folder)
+        return self
 
     def start(self, subject: Subject) -> ProfilerRun | None:
         self.tell("start", subject)

@@ -1,6 +1,7 @@
 """Traps 7 and 8: tables, operators that nobody counts, children that outlast their parent; how figures add up."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -56,7 +57,11 @@ class Sized:
 
     name = "sized"
     visits = 1
+    needs_folder = False
     figures = tuple(Figure(name=name, title=name, aggregation=name) for name in ("sum", "max", "none"))
+
+    def open(self, folder: Path | None) -> "Sized":  # noqa: ARG002 (it writes no files)
+        return self
 
     def start(self, subject: Subject) -> ProfilerRun | None:
         return _SizedRun(float(sum(parameter.numel() for parameter in subject.module.parameters())))

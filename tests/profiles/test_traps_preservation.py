@@ -1,6 +1,7 @@
 """Trap 4: the model is left as it was found, bit for bit, also where it or a plug-in raises."""
 
 import random
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,11 @@ class Broken:
 
     name = "broken"
     visits = 1
+    needs_folder = False
     figures: tuple[Figure, ...] = ()
+
+    def open(self, folder: Path | None) -> "Broken":  # noqa: ARG002 (it writes no files)
+        return self
 
     def start(self, subject: Subject) -> ProfilerRun | None:
         raise ZeroDivisionError(subject.path)

@@ -39,7 +39,7 @@ def visited(path: str, times_ms: Iterator[float], *profilers: Counting) -> Visit
     call = CapturedCall(args=(torch.ones(1),), kwargs={}, signature="")
     subject = Subject(path=path, module=module, original=module, calls=(call,))
     run = IsolatedRun(subject=subject, clock=Scripted(times_ms), timing=ONE_SAMPLE)
-    return Visited(module_tree(module)[0], run, ProfilerRuns(profilers, subject))
+    return Visited(module_tree(module)[0], run, ProfilerRuns([(one, one) for one in profilers], subject))
 
 
 def visits(item: Visited) -> int:

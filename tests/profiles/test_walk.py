@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import nn
 
+from profiles.errors import InputError
 from profiles.model_profile import ModelProfile
 from profiles.profile_options import ProfileOptions, ProfileProgress
 from profiles.providers.target import InputBatch, Target
@@ -252,11 +253,17 @@ def test_a_profiler_that_raises_is_a_note_on_the_row(step: str) -> None:
     assert row.warm is not None
 
 
-def test_profilers_without_a_folder_get_that_of_the_options(tmp_path: Path) -> None:
-    own, given = Counting(folder=tmp_path / "own"), Counting()
-    options = replace(QUICK, folder=tmp_path)
-    profile_model(nn.Linear(2, 2), (torch.ones(1, 2),), options=options, profilers=[own, given])
-    assert (own.folder, given.folder) == (tmp_path / "own", tmp_path)
+def test_a_profiler_is_opened_for_each_profile_with_the_folder_of_its_options(tmp_path: Path) -> None:
+    profiler, folders = Counting(), [tmp_path / "first", None, tmp_path / "second"]
+    for folder in folders:
+        options = replace(QUICK, folder=folder)
+        profile_model(nn.Linear(2, 2), (torch.ones(1, 2),), options=options, profilers=[profiler])
+    assert profiler.folders == folders
+
+
+def test_a_profiler_that_only_writes_files_is_refused_without_a_folder() -> None:
+    with pytest.raises(InputError, match="profiler counting: must have a folder"):
+        profile_model(nn.Linear(2, 2), (torch.ones(1, 2),), profilers=[Counting(needs_folder=True)])
 
 
 def test_modules_left_out_keep_their_time_in_the_model() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from torch import nn
@@ -34,9 +35,10 @@ def subjects_of(
     }
 
 
-def findings_of(profiler: Profiler, subjects: Mapping[str, Subject]) -> dict[str, Finding]:
+def findings_of(profiler: Profiler, subjects: Mapping[str, Subject], folder: Path | None = None) -> dict[str, Finding]:
     """As a profile has them: all started, all visited, then asked."""
-    runs = {path: profiler.start(subject) for path, subject in subjects.items()}
+    opened = profiler.open(folder)
+    runs = {path: opened.start(subject) for path, subject in subjects.items()}
     for run in runs.values():
         if run:
             run.visit()

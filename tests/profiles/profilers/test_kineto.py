@@ -15,9 +15,9 @@ from tests.profiles.profilers.subjects import findings_of, subjects_of
 from tests.profiles.small_models import Net, net_inputs
 
 
-def traced(profiler: KinetoTraces) -> dict[str, str]:
+def traced(profiler: KinetoTraces, folder: Path) -> dict[str, str]:
     args, kwargs = net_inputs()
-    found = findings_of(profiler, subjects_of(Net().eval(), *args, kwargs=kwargs))
+    found = findings_of(profiler, subjects_of(Net().eval(), *args, kwargs=kwargs), folder)
     return {path: finding.artefacts["trace"] for path, finding in found.items() if finding.artefacts}
 
 
@@ -27,7 +27,7 @@ def events_of(path: Path) -> list[dict[str, Any]]:
 
 
 def test_the_trace_of_a_module_holds_its_operators_under_the_names_of_its_modules(tmp_path: Path) -> None:
-    files = traced(KinetoTraces(folder=tmp_path))
+    files = traced(KinetoTraces(), tmp_path)
     assert files["blocks.0"] == "traces/blocks.0.json.gz"
     names = [event.get("name", "") for event in events_of(tmp_path / files["blocks.0"])]
     assert "aten::addmm" in names
@@ -36,17 +36,17 @@ def test_the_trace_of_a_module_holds_its_operators_under_the_names_of_its_module
 
 
 def test_only_modules_down_to_a_depth_are_traced(tmp_path: Path) -> None:
-    assert set(traced(KinetoTraces(folder=tmp_path, depth=1))) == {"", "shared", "norm", "drop", "table"}
+    assert set(traced(KinetoTraces(depth=1), tmp_path)) == {"", "shared", "norm", "drop", "table"}
 
 
 def test_only_modules_with_a_share_of_the_time_are_traced(tmp_path: Path) -> None:
-    assert set(traced(KinetoTraces(folder=tmp_path, share=1.0))) <= {"", "norm", "table"}
+    assert set(traced(KinetoTraces(share=1.0), tmp_path)) <= {"", "norm", "table"}
     assert (tmp_path / "traces" / "model.json.gz").exists()
 
 
 def test_a_backward_pass_has_a_file_of_its_own(tmp_path: Path) -> None:
     subjects = subjects_of(nn.Linear(2, 2), torch.ones(1, 2), phase="backward")
-    found = findings_of(KinetoTraces(folder=tmp_path), subjects)
+    found = findings_of(KinetoTraces(), subjects, tmp_path)
     assert found[""].artefacts["trace"] == "traces/model.backward.json.gz"
     assert any(
         "AddmmBackward0" in event.get("name", "") for event in events_of(tmp_path / found[""].artefacts["trace"])
