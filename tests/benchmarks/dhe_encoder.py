@@ -55,6 +55,12 @@ _RATIOS = {
     "stack_over_gemms": "whole DHE, streaming, over both matrix products",
     "modules_over_gemms": "whole DHE, module by module, over both matrix products",
 }
+# What is aimed at, and the figures that say so of blocks (`set_streaming`, `predict`) and of modules.
+_GOALS = (
+    ("encoder over torch, `%` on int64: at least 50", "speedup_over_torch", "speedup_over_torch_all_at_once"),
+    ("encoder over first matrix product: at most 0.10", "share_of_first_gemm", "share_of_first_gemm_all_at_once"),
+    ("whole DHE over its matrix products: at most 1.15", "stack_over_gemms", "modules_over_gemms"),
+)
 _INTRODUCTION = f"""\
 A DHE of {_SPEC.k} hashes, decoded by {_SPEC.k}-{_SPEC.widths[0]}-{_SPEC.dim} with Mish, on {_IDS:,} ids of
 {_FEATURE.cardinality:,}: the 26 features of a batch of 128. One thread, float32. Figures are medians over rounds with
@@ -69,6 +75,7 @@ _MEANING = f"""\
 - **first, second matrix product**: `torch.mm` into a given output, without bias, of all ids at once.
 - **whole DHE**: ids to embeddings, *streaming* (`set_streaming`: blocks of encodings go into the first product at
   once, which then runs from the cache) or *module by module* (encoder, then decoder, as planned and profiled).
+  `predict` streams; a model that is profiled or served streams once it is told to.
   `stack_over_gemms` says how much hashing, biases, activation and allocation add to the products that no decoder of
   this shape can do without; below 1, reading from the cache saves more than all of these cost."""
 
@@ -188,6 +195,11 @@ def _describe(report: Mapping[str, Any]) -> list[str]:
     times = report["milliseconds"]
     return [
         _INTRODUCTION,
+        "## Goals",
+        table(
+            ("goal", "streaming, block by block", "module by module"),
+            [(goal, *(with_quartiles(report["ratios"][name]) for name in names)) for goal, *names in _GOALS],
+        ),
         "## Milliseconds of CPU time per call",
         table(("what", "ms"), [(_LABELS[name], with_quartiles(times[name])) for name in _LABELS if name in times]),
         "## Ratios, round by round",
