@@ -105,7 +105,7 @@ def _row(found: Measured) -> ComponentProfile:
     row = replace(
         _blank_row(found),
         in_situ=found.in_situ,
-        flops=seen.flops if seen.calls and found.phase == "forward" else None,
+        flops=seen.flops if seen.calls and not seen.failure and found.phase == "forward" else None,
         bytes_moved=seen.bytes_moved if found.phase == "forward" else None,
         parameter_bytes=state_bytes(node.module) if node.first_path is None else 0,
     )
@@ -144,7 +144,7 @@ def _with_finding(row: ComponentProfile, finding: Finding) -> ComponentProfile:
 def _aggregated(row: ComponentProfile, children: Rows, figures: Sequence[Figure]) -> ComponentProfile:
     known = [child for child in children if child.provenance != "skipped"]
     if not known:
-        return replace(row, flops=None)
+        return row
     left_out = f" without {len(children) - len(known)} of {len(children)}" if len(known) < len(children) else ""
     return replace(
         row,
@@ -153,7 +153,7 @@ def _aggregated(row: ComponentProfile, children: Rows, figures: Sequence[Figure]
         in_situ=row.in_situ or add_latencies([child.in_situ for child in known]),
         warm=add_latencies([child.warm for child in known]),
         cold=add_latencies([child.cold for child in known]),
-        flops=sum_of([child.flops for child in known]),
+        flops=sum_of([child.flops for child in known]) if row.flops is None else row.flops,
         peak_memory_bytes=max_of([child.peak_memory_bytes for child in known]),
         figures={**row.figures, **add_figures([child.figures for child in known], figures)},
     )
