@@ -139,7 +139,7 @@ class InSituTimes:
         return passes[0] if len(passes) == 1 else _together(passes)
 
     def _run_batch(self, batch: InputBatch, weight: float, *, is_watched: bool) -> _Pass:
-        args, kwargs = clone_inputs(batch.args), clone_inputs(dict(batch.kwargs))
+        args, kwargs = clone_inputs((batch.args, dict(batch.kwargs)))
         watching = call_log(self._nodes, self._watch.mark) if is_watched else nullcontext(Trace[Any]())
         with ExitStack() as stack:
             trace = stack.enter_context(watching)

@@ -80,3 +80,16 @@ def test_the_model_is_left_as_it_was() -> None:
     model = Sleeper()
     timed(model, rows(2))
     assert not any("forward" in vars(module) for module in model.modules())
+
+
+def test_inputs_that_share_memory_do_so_in_timed_passes() -> None:
+    shared: list[bool] = []
+
+    class Aliasing(nn.Module):
+        def forward(self, x_N: torch.Tensor, *, y_N: torch.Tensor) -> torch.Tensor:
+            shared.append(x_N.data_ptr() == y_N.data_ptr())
+            return x_N + y_N
+
+    x_N = torch.ones(3)
+    timed(Aliasing(), InputBatch(args=(x_N,), kwargs={"y_N": x_N}))
+    assert set(shared) == {True}
