@@ -1,7 +1,7 @@
 """Bytes that a leaf module moves, by formula: inputs, outputs and parameters once each, of a table the touched rows."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -13,7 +13,7 @@ from profiles.nested import tensors_of
 __all__ = ["distinct_bytes", "leaf_bytes", "state_bytes", "tensors_of", "touched_rows"]
 
 
-def leaf_bytes(module: nn.Module, inputs: Any, output: Any) -> float | None:
+def leaf_bytes(module: nn.Module, inputs: tuple[Sequence[Any], Mapping[str, Any]], output: Any) -> float | None:
     """Bytes of one call of a leaf, or None for a class whose access pattern is not known.
 
     Inputs and outputs count once each however many name them. Of an embedding table the distinct rows that are looked
@@ -27,11 +27,15 @@ def leaf_bytes(module: nn.Module, inputs: Any, output: Any) -> float | None:
     return moved + state_bytes(module)
 
 
-def touched_rows(module: nn.Module, inputs: Any) -> int | None:
-    """The number of distinct rows that a call of an embedding table looks up; None of other modules."""
+def touched_rows(module: nn.Module, inputs: tuple[Sequence[Any], Mapping[str, Any]]) -> int | None:
+    """The number of distinct rows that a call of an embedding table looks up; None of other modules.
+
+    `inputs` are the positional ones and those by name, of which `input` holds the ids wherever it stands.
+    """
     if not isinstance(module, nn.Embedding | nn.EmbeddingBag):
         return None
-    ids = next(tensors_of(inputs), None)
+    args, kwargs = inputs
+    ids = next(tensors_of(kwargs.get("input", (args, kwargs))), None)
     return 0 if ids is None else torch.unique(ids).numel()
 
 

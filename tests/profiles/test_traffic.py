@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import nn
 
-from profiles.traffic import distinct_bytes, leaf_bytes, state_bytes
+from profiles.traffic import distinct_bytes, leaf_bytes, state_bytes, touched_rows
 
 
 def test_a_linear_moves_its_inputs_outputs_and_parameters() -> None:
@@ -15,11 +15,16 @@ def test_a_table_moves_the_distinct_rows_that_are_touched() -> None:
     assert leaf_bytes(table, ((ids_BP,), {}), table(ids_BP)) == 8 * 6 + 4 * 16 * 2 + 4 * 16 * 2
 
 
+def test_the_ids_of_a_table_are_known_by_name() -> None:
+    table, ids_N = nn.EmbeddingBag(1000, 16, mode="sum"), torch.tensor([7, 8, 9, 7])
+    assert touched_rows(table, ((), {"offsets": torch.tensor([0, 2]), "input": ids_N})) == 3
+
+
 def test_a_class_of_unknown_access_has_no_figure() -> None:
     class Custom(nn.Module):
         pass
 
-    assert leaf_bytes(Custom(), (), ()) is None
+    assert leaf_bytes(Custom(), ((), {}), ()) is None
 
 
 def test_tied_weights_count_once() -> None:
