@@ -1,5 +1,6 @@
 """A registry is a dict with an error that lists what it holds."""
 
+import warnings
 from collections.abc import Iterator
 from importlib.metadata import entry_points
 from typing import Generic, TypeVar
@@ -15,7 +16,8 @@ class Registry(Generic[T]):
     """Named objects of one kind, e.g. `Registry[Policy]("policy")`.
 
     With `entry_point_group`, installed packages add to it through entry points of that group (an entry point's name
-    is the object's name). They are loaded when a name is asked for that is not there, or all names are.
+    is the object's name). They are loaded when a name is asked for that is not there, or all names are; one that cannot
+    be loaded is left out with a warning.
     """
 
     def __init__(self, what: str, *, entry_point_group: str | None = None) -> None:
@@ -55,6 +57,6 @@ class Registry(Generic[T]):
                 continue
             try:
                 self._entries[point.name] = point.load()
-            except Exception as error:
-                message = f"{self._what} {point.name!r}: entry point {point.value!r} cannot be loaded"
-                raise InputError(f"{message}: {type(error).__name__}: {error}") from error
+            except Exception as error:  # noqa: BLE001 (a package that is broken must not hide those that are not)
+                message = f"{self._what} {point.name!r} is left out: entry point {point.value!r} cannot be loaded"
+                warnings.warn(f"{message}: {type(error).__name__}: {error}", stacklevel=2)

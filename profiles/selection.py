@@ -1,11 +1,32 @@
 """Which modules are run alone."""
 
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
+from profiles.errors import InputError
 from profiles.profile_options import ProfileOptions
 from profiles.tree import ModuleNode
 
-__all__ = ["why_left_out"]
+__all__ = ["check_filters", "why_left_out"]
+
+_SHOWN_LETTERS = 200
+
+
+def check_filters(nodes: Sequence[ModuleNode], options: ProfileOptions) -> None:
+    """Refuse a filter that no module passes.
+
+    Raises:
+        InputError: names the filter, and some of what there is.
+    """
+    for key, patterns, names in (
+        ("include", options.include, [node.path for node in nodes]),
+        ("class", options.classes, [node.class_name for node in nodes]),
+    ):
+        for pattern in patterns:
+            if not any(fnmatchcase(name, pattern) for name in names):
+                known = ", ".join(dict.fromkeys(name for name in names if name))
+                shown = known if len(known) <= _SHOWN_LETTERS else f"{known[:_SHOWN_LETTERS]}..."
+                raise InputError(f"profile: {key} {pattern!r} matches no module; there are: {shown or 'none below'}")
 
 
 def why_left_out(node: ModuleNode, options: ProfileOptions, share: float | None) -> str:

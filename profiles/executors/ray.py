@@ -1,7 +1,5 @@
 """Measure on a Ray cluster: one dedicated actor per device, the driver alone writes."""
 
-import logging
-import os
 from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import Any, Self
@@ -10,6 +8,7 @@ import ray
 
 from profiles.component import Component
 from profiles.errors import MeasurementError
+from profiles.executors.connection import connect
 from profiles.executors.restarts import WorkerDiedError, run_with_restarts
 from profiles.executors.worker import MeasuringWorker
 from profiles.hardware import LOCAL_CPU
@@ -126,14 +125,4 @@ class RayExecutor:
         ray.kill(worker)
 
     def _connect(self) -> None:
-        if ray.is_initialized():
-            return
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        include_dashboard = False if self._address == "local" else None
-        ray.init(
-            address=self._address,
-            log_to_driver=False,
-            logging_level=logging.ERROR,
-            include_dashboard=include_dashboard,
-        )
-        self._has_connected = True
+        self._has_connected |= connect(self._address)

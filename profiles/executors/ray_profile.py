@@ -1,7 +1,5 @@
 """Profile one model on a Ray cluster: its modules in shares over the devices, one dedicated actor per device."""
 
-import logging
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,22 +11,22 @@ import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from profiles.errors import InputError, MeasurementError, RecplanError
-from profiles.executors.profile_worker import Delivery, ProfileJob, ProfilingWorker
+from profiles.executors.connection import connect
+from profiles.executors.profile_worker import Captured, Delivery, ProfileJob, ProfilingWorker
 from profiles.executors.shares import Shares
 from profiles.files import make_folder, replace_file
 from profiles.hardware import LOCAL_CPU
 from profiles.model_profile import ModelProfile
 from profiles.module_part import ProfilePart
-from profiles.part_file import PartFile, request_key
+from profiles.part_file import PartFile, part_file
 from profiles.preprocessors.protocol import Preprocessor
 from profiles.profile_options import ProfileOptions, ProfileProgress
 from profiles.profilers.protocol import Profiler
 from profiles.providers.target import Target
 from profiles.walk import merge_parts
 
-__all__ = ["PARTS_FILE", "profile_on_ray"]
+__all__ = ["profile_on_ray"]
 
-PARTS_FILE = "parts.jsonl"
 _SHARES_PER_WORKER = 4
 _MOST_MODULES = 16
 Progress = Callable[[ProfileProgress], None]
@@ -51,20 +49,20 @@ def profile_on_ray(
 
     `load` makes the target called `name` on each worker. `address` is `local` (a cluster of this machine), `auto` or
     `ray://host:port`; a `device` other than `local-cpu` takes every GPU. Where `options.folder` is given, each part
-    is on the disk there as soon as it is measured (`parts.jsonl`), and the same request goes on from there; files of
-    profilers are brought to it, too. The caller removes that file once the profile is saved.
+    is on the disk there as soon as it is measured (`parts.jsonl`), and the same request for a model of the same
+    modules, shapes and inputs goes on from there; files of profilers are brought to it, too. `part_file` of the same
+    request removes its parts (`PartFile.clear`) once the profile is saved.
 
     A worker that dies loses the share at hand, which others measure; a module at which workers die again and again
     gets a row with that reason.
 
     Raises:
-        MeasurementError: no worker starts, or none is left.
+        MeasurementError: no worker starts or none is left, or `load` does not make the same model everywhere.
     """
     options = options or ProfileOptions()
     start = time.perf_counter()
     job = ProfileJob(load=load, options=options, preprocessors=preprocessors, profilers=profilers)
-    key = request_key(name, options, preprocessors, profilers)
-    file = PartFile(path=options.folder / PARTS_FILE, key=key) if options.folder else None
+    file = part_file(name, options, preprocessors, profilers)
     with _connected(address):
         crew = _Crew(job, device, start_timeout_s)
         try:
@@ -92,27 +90,28 @@ class _Crew:
         self._start_timeout_s = start_timeout_s
         self.workers: list[_Worker] = []
         self.device_keys: set[str] = set()
+        self.model = ""
         self.paths: tuple[str, ...] = ()
 
     def fill(self) -> None:
         """Start a worker on every device of a living node that has none; those that cannot start are left out.
 
         Raises:
-            MeasurementError: there is no worker then.
+            MeasurementError: there is no worker then, or they hold different models.
             InputError: the target cannot be loaded.
         """
         started = [self._start(node) for node in self._free_nodes()]
         failures = []
         for worker, answer in started:
             try:
-                key, self.paths = ray.get(answer, timeout=self._start_timeout_s)
+                captured = ray.get(answer, timeout=self._start_timeout_s)
             except ray.exceptions.RayTaskError as error:
                 raise _own_error(error) from error
             except (ray.exceptions.RayError, TimeoutError) as error:
                 failures.append(str(error).splitlines()[0])
                 ray.kill(worker.actor)
             else:
-                self.device_keys.add(key)
+                self._know(captured)
                 self.workers.append(worker)
         if not self.workers:
             reason = failures[0] if failures else "the cluster has no such device"
@@ -127,6 +126,15 @@ class _Crew:
         """End all workers."""
         for worker in tuple(self.workers):
             self.forget(worker)
+
+    def _know(self, captured: Captured) -> None:
+        if self.model not in ("", captured.model):
+            raise MeasurementError(
+                "profile on Ray: the workers hold different models; `load` must make the same modules and the same "
+                "shapes of inputs everywhere"
+            )
+        self.model, self.paths = captured.model, captured.paths
+        self.device_keys.add(captured.device_key)
 
     def _start(self, node: str) -> tuple[_Worker, Any]:
         cpus, gpus = (0, 1) if self._uses_gpus else (self._threads, 0)
@@ -159,7 +167,7 @@ class _Spread:
         """Those that lie in the file, then the others as they come."""
         crew, start = self._crew, time.perf_counter()
         crew.fill()
-        known = self._file.parts(frozenset(crew.device_keys)) if self._file else []
+        known = self._file.parts(frozenset(crew.device_keys), crew.model) if self._file else []
         yield from known
         found = {module.row.path for part in known for module in part.modules}
         left = [path for path in dict.fromkeys(crew.paths) if path not in found]
@@ -213,7 +221,7 @@ class _Spread:
                 path = self._folder / name
                 make_folder(path.parent)
                 replace_file(path, content)
-            self._file.append(delivery.part)
+            self._file.append(delivery.part, self._crew.model)
         return delivery.part
 
 
@@ -239,13 +247,9 @@ def _own_error(error: Any) -> RecplanError:
 @contextmanager
 def _connected(address: str) -> Iterator[None]:
     """Connected to the cluster; one that is joined already stays so."""
-    if ray.is_initialized():
-        yield
-        return
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    include_dashboard = False if address == "local" else None
-    ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, include_dashboard=include_dashboard)
+    has_connected = connect(address)
     try:
         yield
     finally:
-        ray.shutdown()
+        if has_connected:
+            ray.shutdown()

@@ -1,7 +1,9 @@
+import pytest
 from torch import nn
 
+from profiles.errors import InputError
 from profiles.profile_options import ProfileOptions
-from profiles.selection import why_left_out
+from profiles.selection import check_filters, why_left_out
 from profiles.tree import module_tree
 
 ROOT, LINEAR, RELU = module_tree(nn.Sequential(nn.Linear(2, 2), nn.ReLU()))
@@ -26,3 +28,12 @@ def test_a_small_share_of_the_time_is_left_out_and_an_unknown_one_is_not() -> No
     options = ProfileOptions(min_share=0.01)
     assert why_left_out(LINEAR, options, 0.005) == "not run alone: takes 0.50% of the model's time, less than 1.00%"
     assert why_left_out(LINEAR, options, 0.01) == why_left_out(LINEAR, options, None) == ""
+
+
+def test_a_filter_that_no_module_passes_is_refused() -> None:
+    nodes = (ROOT, LINEAR, RELU)
+    check_filters(nodes, ProfileOptions(include=("", "1"), classes=("Lin*",)))
+    with pytest.raises(InputError, match=r"include 'zz' matches no module; there are: 0, 1"):
+        check_filters(nodes, ProfileOptions(include=("0", "zz")))
+    with pytest.raises(InputError, match=r"class 'Conv\*' matches no module; there are: Sequential, Linear, ReLU"):
+        check_filters(nodes, ProfileOptions(classes=("Conv*",)))
