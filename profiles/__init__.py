@@ -35,6 +35,8 @@ from profiles.timing import TimingOptions, measure_latency
 
 if TYPE_CHECKING:
     from profiles.bring_up import compare_devices
+    from profiles.diff import diff_profiles
+    from profiles.diff import diff_profiles
     from profiles.executors.in_process import InProcessExecutor
     from profiles.executors.ray import RayExecutor
     from profiles.hotspots import rank_hotspots
@@ -42,6 +44,8 @@ if TYPE_CHECKING:
     from profiles.opportunity import size_opportunity
     from profiles.profile_options import ProfileOptions, ProfileProgress
     from profiles.regression import explain_regression
+    from profiles.results.profile_file import load_profile, save_profile
+    from profiles.results.profile_file import load_profile, save_profile
     from profiles.roofline import Roofline, achieved_roofline
     from profiles.substitution import judge_substitution
     from profiles.walk import merge_parts, profile_model, profile_target, walking
@@ -84,10 +88,13 @@ __all__ = [
     "compare_models",
     "compare_modules",
     "current_fingerprint",
+    "diff_profiles",
     "explain_regression",
     "find_target",
     "get_hardware",
     "judge_substitution",
+    "load_profile",
+    "load_profile",
     "load_target",
     "local_devices",
     "make_component",
@@ -98,6 +105,7 @@ __all__ = [
     "profile_target",
     "rank_hotspots",
     "resolve_device",
+    "save_profile",
     "size_opportunity",
     "sweep",
     "walking",
@@ -116,12 +124,18 @@ __getattr__ = lazy_attributes(
         "compare_devices": "profiles.bring_up",
         "compare_models": "profiles.numeric",
         "compare_modules": "profiles.numeric",
+        "diff_profiles": "profiles.diff",
+        "diff_profiles": "profiles.diff",
         "explain_regression": "profiles.regression",
         "judge_substitution": "profiles.substitution",
+        "load_profile": "profiles.results.profile_file",
+        "load_profile": "profiles.results.profile_file",
         "merge_parts": "profiles.walk",
         "profile_model": "profiles.walk",
         "profile_target": "profiles.walk",
         "rank_hotspots": "profiles.hotspots",
+        "save_profile": "profiles.results.profile_file",
+        "save_profile": "profiles.results.profile_file",
         "size_opportunity": "profiles.opportunity",
         "walking": "profiles.walk",
     },

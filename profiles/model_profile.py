@@ -9,8 +9,10 @@ from profiles.profilers.protocol import Figure
 from profiles.records import ComponentProfile, Latency
 from profiles.subject import Phase
 
-__all__ = ["SELF_KIND", "SELF_NAME", "CallProfile", "ModelProfile"]
+__all__ = ["LEFT_OUT", "SELF_KIND", "SELF_NAME", "CallProfile", "ModelProfile"]
 
+# With this begins the reason of a skipped row that was not meant to be run.
+LEFT_OUT = "not run alone"
 SELF_KIND = "self"
 SELF_NAME = "(self)"
 
@@ -59,16 +61,22 @@ class ModelProfile:
         return tuple(row for row in self.rows if row.kind != SELF_KIND)
 
     def summary(self) -> dict[str, Any]:
-        """Counts and totals, JSON-ready; `latency_ms` is the model alone, None where it could not be run."""
+        """Counts and totals, JSON-ready; `latency_ms` is the model alone, None where it could not be run.
+
+        Modules that filters left out are `left_out`, and not among the `skipped`, which could not be run.
+        """
         root, modules = self.rows[0], [row for row in self.modules if row.phase == "forward"]
         latency = root.warm or root.in_situ
         provenances = [row.provenance for row in modules]
+        left_out = sum(row.provenance == "skipped" and row.reason.startswith(LEFT_OUT) for row in modules)
+        left_out = sum(row.provenance == "skipped" and row.reason.startswith(LEFT_OUT) for row in modules)
         return {
             "modules": len(modules),
             "called": sum(row.calls > 0 for row in modules),
             "measured": provenances.count("measured"),
             "aggregated": provenances.count("aggregated"),
-            "skipped": provenances.count("skipped"),
+            "skipped": provenances.count("skipped") - left_out,
+            "left_out": left_out,
             "latency_ms": latency.median_ms if latency else None,
             "flops": root.flops,
             "parameter_bytes": root.parameter_bytes,

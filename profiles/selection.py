@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
 from profiles.errors import InputError
+from profiles.model_profile import LEFT_OUT
 from profiles.profile_options import ProfileOptions
 from profiles.tree import ModuleNode
 
@@ -33,9 +34,9 @@ def why_left_out(node: ModuleNode, options: ProfileOptions, share: float | None)
     """The reason for not running it alone; empty for one that is run. `share` is its part of the model's time."""
     name = node.class_name
     if options.include and not any(fnmatchcase(node.path, pattern) for pattern in options.include):
-        return f"not run alone: its path matches none of {', '.join(map(repr, options.include))}"
+        return f"{LEFT_OUT}: its path matches none of {', '.join(map(repr, options.include))}"
     if options.classes and not any(fnmatchcase(name, pattern) for pattern in options.classes):
-        return f"not run alone: its class matches none of {', '.join(map(repr, options.classes))}"
+        return f"{LEFT_OUT}: its class matches none of {', '.join(map(repr, options.classes))}"
     if share is not None and share < options.min_share:
-        return f"not run alone: takes {share:.2%} of the model's time, less than {options.min_share:.2%}"
+        return f"{LEFT_OUT}: takes {share:.2%} of the model's time, less than {options.min_share:.2%}"
     return ""

@@ -18,6 +18,14 @@ def test_public_names_are_sorted_and_resolve(door: ModuleType) -> None:
     assert all(getattr(door, name) is not None for name in door.__all__)
 
 
+def test_profiles_are_saved_loaded_and_compared_through_the_door() -> None:
+    assert {"diff_profiles", "load_profile", "save_profile"} <= set(profiles.__all__)
+
+
+def test_profiles_are_saved_loaded_and_compared_through_the_door() -> None:
+    assert {"diff_profiles", "load_profile", "save_profile"} <= set(profiles.__all__)
+
+
 def test_importing_the_packages_loads_nothing_heavy() -> None:
     code = (
         "import sys, profiles, profiles.charts, profiles.executors, profiles.providers\n"

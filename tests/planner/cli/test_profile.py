@@ -91,8 +91,8 @@ def test_an_unknown_name_is_refused_before_torch_is_loaded() -> None:
 def test_json_has_the_keys_that_scripts_rely_on(models: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["profile", f"{models}:small", "--budget", "0", "--json"]) == 0
     body = json.loads(capsys.readouterr().out)
-    assert list(body)[:9] == [
-        "modules", "called", "measured", "aggregated", "skipped", "latency_ms", "flops", "parameter_bytes",
+    assert list(body)[:10] == [
+        "modules", "called", "measured", "aggregated", "skipped", "left_out", "latency_ms", "flops", "parameter_bytes",
         "profile_seconds",
     ]  # fmt: skip
     assert (body["modules"], body["measured"], body["flops"]) == (3, 3, 64)
