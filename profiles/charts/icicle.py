@@ -1,21 +1,25 @@
 """The icicle of a profile: every module a rectangle, as wide as its share of the model's latency."""
 
+import json
 from collections.abc import Mapping, Sequence
 
 import altair as alt
 import polars as pl
 
-from profiles.charts.colour_metrics import ICICLE_METRICS, ColourMetric, reading
+from profiles.charts.colour_metrics import ICICLE_METRICS, ColourMetric, chosen, colour_limits, legend_title, reading
+from profiles.charts.icicle_gaps import gap_labels, gap_rectangles
 from profiles.charts.icicle_labels import (
+    GRADIENT_PX,
     HOVERED,
     IS_PALE,
     IS_SEARCHING,
     LEFT,
     STRIP,
+    colour_title,
     excess_labels,
     name_labels,
     strip,
-    tooltips,
+    tooltip,
     width_px,
 )
 from profiles.charts.icicle_rows import PLACE_COLUMNS, icicle_frame
@@ -51,8 +55,8 @@ def icicle_chart(
     A click zooms into a module; a double click, a click beside the modules or on the line above them goes back. The
     names found are counted, and the others pale. Aggregated modules have a dark edge and a Σ before their name,
     estimated ones a dashed edge and ≈; skipped ones have no time and are a × where they would be. What a module's
-    children come to beyond it is drawn beside it, dashed, with how much it is. `figures` of further profilers, which
-    the frame was made with, are metrics too.
+    children come to beyond it is drawn beside it, dashed, with how much it is; what they come to less is a grey
+    rectangle beside them. `figures` of further profilers, which the frame was made with, are metrics too.
 
     Raises:
         UnknownNameError: a metric that is none of `ICICLE_METRICS` and of `figures`.
@@ -69,15 +73,18 @@ def icicle_chart(
         is_match=f"{IS_SEARCHING} && indexof(lower({_SEARCHED}), lower(trim(query))) >= 0",
     )
     drawn = base.transform_filter("datum.end > datum.x0")
-    beyond = base.transform_filter("isValid(datum.excess)")
+    beyond, short = base.transform_filter("isValid(datum.excess)"), base.transform_filter("isValid(datum.gap)")
     levels = len(set(frame["depth"]))
     layers = [
-        _rectangles(drawn, scale, right, levels, offered),
+        _rectangles(drawn, scale, right, levels, _colour(frame, offered)),
+        gap_rectangles(short, scale),
+        gap_labels(short, scale, right),
         _excesses(beyond, scale, right),
-        excess_labels(beyond, scale, right),
         _skipped(base, scale),
         *name_labels(drawn, scale, right, offered.values()),
+        *excess_labels(beyond, scale, right),
         *strip(base),
+        colour_title(base, {name: legend_title(part, _known(frame, name)) for name, part in offered.items()}),
     ]
     chart = alt.LayerChart(layer=layers, width=width, height=_ROW_HEIGHT * (levels + STRIP), title=title)
     return themed(chart.add_params(*_inputs(offered, metric)))
@@ -92,7 +99,8 @@ def _shown_columns(frame: pl.DataFrame, offered: Mapping[str, ColourMetric]) -> 
 def _figure_metric(figure: Figure) -> ColourMetric:
     """Names carry their units."""
     number, unit = next((form for ending, form in _FORMS.items() if figure.name.endswith(ending)), (".3~s", ""))
-    return ColourMetric(name=figure.name, title=figure.title, number=number, unit=unit)
+    is_ratio = figure.name.endswith("_share")
+    return ColourMetric(name=figure.name, title=figure.title, number=number, unit=unit, is_ratio=is_ratio)
 
 
 def _is_known(frame: pl.DataFrame, column: str) -> bool:
@@ -106,21 +114,19 @@ def _inputs(offered: Mapping[str, ColourMetric], metric: str) -> tuple[alt.Param
     return alt.param("metric", value=metric, bind=choice), alt.param("query", value="", bind=search)
 
 
-def _rectangles(
-    base: alt.Chart, scale: alt.Scale, right: str, levels: int, offered: Mapping[str, ColourMetric]
-) -> alt.Chart:
+def _rectangles(base: alt.Chart, scale: alt.Scale, right: str, levels: int, colour: alt.Color) -> alt.Chart:
     zoom = alt.selection_point(name="zoom", fields=["x0", "x1", "path"], on="click", clear="dblclick")
     edge = alt.when("datum.is_match").then(alt.value(_MATCH)).when(_IS_MARKED).then(alt.value(_EDGE))
     rows = alt.Scale(domain=[-STRIP, levels], reverse=True, nice=False, zero=False)
     shares = alt.Axis(format="~%", title="share of the model's latency", tickCount=6, grid=False)
     rectangles: alt.Chart = (
-        base.mark_rect(clip=True, cursor="pointer", invalid="show", strokeDash=alt.ExprRef(_DASH))
+        base.mark_rect(clip=True, cursor="pointer", invalid="show", strokeDash=alt.ExprRef(_DASH), tooltip=tooltip())
         .encode(
             x=alt.X("x0:Q", scale=scale, axis=shares),
             x2="end:Q",
             y=alt.Y("depth:Q", scale=rows, axis=None),
             y2="depth_end:Q",
-            color=alt.when("!isValid(datum.value)").then(alt.value(_UNKNOWN)).otherwise(_colour(offered)),
+            color=alt.when("!isValid(datum.value)").then(alt.value(_UNKNOWN)).otherwise(colour),
             stroke=edge.otherwise(alt.value("white")),
             strokeWidth=alt.when("datum.is_match")
             .then(alt.value(2.5))
@@ -128,7 +134,6 @@ def _rectangles(
             .then(alt.value(0.15))
             .otherwise(alt.value(1.2)),
             opacity=alt.when(IS_PALE).then(alt.value(0.3)).otherwise(alt.value(1)),
-            tooltip=tooltips(),
         )
         .properties(name=MODULES)
         .add_params(zoom)
@@ -136,27 +141,33 @@ def _rectangles(
     return rectangles
 
 
-def _colour(offered: Mapping[str, ColourMetric]) -> alt.Color:
-    """A legend whose every number carries its unit; a square root tells small values apart."""
+def _colour(frame: pl.DataFrame, offered: Mapping[str, ColourMetric]) -> alt.Color:
+    """The scale of the metric that is chosen, whose title is a text; a square root tells small values apart."""
+    limits = {name: json.dumps(colour_limits(metric, _known(frame, name))) for name, metric in offered.items()}
     legend = alt.Legend(
+        title=None,
         orient="top",
         direction="horizontal",
-        titleOrient="left",
-        gradientLength=320,
+        gradientLength=GRADIENT_PX,
         gradientThickness=12,
         tickCount=4,
         labelOverlap="greedy",
         labelSeparation=12,
         labelExpr=reading(offered.values(), "metric", "datum.value"),
     )
-    scale = alt.Scale(type="sqrt", range=list(RAMP), zero=False)
-    return alt.Color("value:Q", title="colour", legend=legend, scale=scale)
+    domain = alt.ExprRef(chosen("metric", limits, "[0, 1]"))
+    scale = alt.Scale(type="sqrt", range=list(RAMP), zero=False, domain=domain, clamp=True, nice=False)
+    return alt.Color("value:Q", legend=legend, scale=scale)
+
+
+def _known(frame: pl.DataFrame, column: str) -> list[float]:
+    return [float(value) for value in frame[column].drop_nulls()] if column in frame.columns else []
 
 
 def _excesses(base: alt.Chart, scale: alt.Scale, right: str) -> alt.Chart:
     """Beside a module what its children come to beyond it."""
     excesses: alt.Chart = base.mark_rect(
-        clip=True, fill=_EXCESS_FILL, stroke=_EXCESS_EDGE, strokeDash=[3, 3], cursor="pointer"
+        clip=True, fill=_EXCESS_FILL, stroke=_EXCESS_EDGE, strokeDash=[3, 3], cursor="pointer", tooltip=tooltip()
     ).encode(
         x=alt.X("end:Q", scale=scale),
         x2="x1:Q",
@@ -165,7 +176,6 @@ def _excesses(base: alt.Chart, scale: alt.Scale, right: str) -> alt.Chart:
         strokeWidth=alt.when(f"{width_px(right, 'end', 'x1')} < {_LEAST_EDGE_PX}")
         .then(alt.value(0))
         .otherwise(alt.value(1)),
-        tooltip=tooltips(),
     )
     return excesses
 
@@ -175,12 +185,13 @@ def _skipped(base: alt.Chart, scale: alt.Scale) -> alt.Chart:
     skipped: alt.Chart = (
         base.transform_filter("datum.provenance === 'skipped'")
         .transform_calculate(lower="datum.depth + 0.8")
-        .mark_text(clip=True, text="×", fontSize=13, fontWeight=700, xOffset=alt.ExprRef("datum.skipped_px"))
+        .mark_text(
+            clip=True, text="×", fontSize=13, fontWeight=700, xOffset=alt.ExprRef("datum.skipped_px"), tooltip=tooltip()
+        )
         .encode(
             x=alt.X("x0:Q", scale=scale),
             y=alt.Y("lower:Q"),
             color=alt.when("datum.is_match").then(alt.value(_MATCH)).otherwise(alt.value(_EDGE)),
-            tooltip=tooltips(),
         )
     )
     return skipped

@@ -1,21 +1,24 @@
 """What is written into an icicle: names and values, the line above it, and what hovering shows."""
 
+import json
 from collections.abc import Iterable, Mapping
 
 import altair as alt
 
-from profiles.charts.colour_metrics import ColourMetric, reading
+from profiles.charts.colour_metrics import ColourMetric, chosen, reading
 
 __all__ = [
+    "GRADIENT_PX",
     "HOVERED",
     "IS_PALE",
     "IS_SEARCHING",
     "LEFT",
     "STRIP",
+    "colour_title",
     "excess_labels",
     "name_labels",
     "strip",
-    "tooltips",
+    "tooltip",
     "width_px",
 ]
 
@@ -24,6 +27,9 @@ IS_SEARCHING = "length(trim(query)) > 0"
 IS_PALE = f"{IS_SEARCHING} && !datum.is_match"
 # The height of the line above the modules, in rows.
 STRIP = 0.7
+GRADIENT_PX = 320
+# From the modules up to the middle of the legend's gradient, and from its end to its title.
+_LEGEND_PX, _TITLE_GAP_PX = 38, 14
 _PAD_PX, _LEAST_ROOM_PX, _PX_PER_LETTER = 5, 24, 6.2
 _INK, _MUTED, _MATCH, _EXCESS_INK = "#111111", "#33424d", "#A63C00", "#A63C00"
 _HINT = "'click a module to zoom in, double click to go back'"
@@ -81,16 +87,27 @@ def name_labels(base: alt.Chart, scale: alt.Scale, right: str, metrics: Iterable
     return [names, values]
 
 
-def excess_labels(base: alt.Chart, scale: alt.Scale, right: str) -> alt.Chart:
-    """By how much a module's children come to more than it does, where there is room."""
-    start, room_px = f"max(datum.end, {LEFT})", width_px(right, "end", "x1")
-    labels: alt.Chart = (
-        base.transform_calculate(start=start, middle="datum.depth + 0.5", text="'+' + format(datum.excess, '.0%')")
-        .transform_filter(f"{room_px} > {_PX_PER_LETTER} * length(datum.text) + {_PAD_PX}")
-        .mark_text(clip=True, align="left", dx=_PAD_PX, fontSize=10, color=_EXCESS_INK)
-        .encode(x=alt.X("start:Q", scale=scale), y=alt.Y("middle:Q"), text="text:N")
+def excess_labels(base: alt.Chart, scale: alt.Scale, right: str) -> list[alt.Chart]:
+    """By how much a module's children come to more than it does: beside it, or at its end where there is no room."""
+    room_px, needed_px = width_px(right, "end", "x1"), f"({_PX_PER_LETTER} * length(datum.text) + {_PAD_PX})"
+    placed = base.transform_calculate(
+        start=f"max(datum.end, {LEFT})",
+        middle="datum.depth + 0.5",
+        lower="datum.depth + 0.72",
+        text="'+' + format(datum.excess, datum.excess < 0.1 ? '.1~%' : '.0%')",
     )
-    return labels
+    beside = placed.transform_filter(f"{room_px} > {needed_px}").mark_text(
+        clip=True, align="left", dx=_PAD_PX, fontSize=10, color=_EXCESS_INK
+    )
+    inside = (
+        placed.transform_filter(f"{room_px} > 0 && {room_px} <= {needed_px}")
+        .transform_filter(f"{width_px(right)} > 3 * {needed_px}")
+        .mark_text(clip=True, align="right", dx=-_PAD_PX, fontSize=10, color=_EXCESS_INK)
+    )
+    return [
+        beside.encode(x=alt.X("start:Q", scale=scale), y=alt.Y("middle:Q"), text="text:N"),
+        inside.encode(x=alt.X("start:Q", scale=scale), y=alt.Y("lower:Q"), text="text:N"),
+    ]
 
 
 def strip(base: alt.Chart) -> list[alt.Chart]:
@@ -115,6 +132,20 @@ def strip(base: alt.Chart) -> list[alt.Chart]:
     return [back, found]
 
 
-def tooltips() -> list[alt.Tooltip]:
-    """Every figure of a module, with how it came about."""
-    return [alt.Tooltip(f"{field}:N", title=title) for field, title in HOVERED.items()]
+def colour_title(base: alt.Chart, titles: Mapping[str, str]) -> alt.Chart:
+    """Beside the legend the title of the metric that is chosen, as a legend of Vega-Lite's has but one."""
+    text = chosen("metric", {name: json.dumps(title) for name, title in titles.items()}, "''")
+    title: alt.Chart = (
+        base.transform_window(place="row_number()")
+        .transform_filter("datum.place === 1")
+        .transform_calculate(text=text)
+        .mark_text(align="left", baseline="middle", fontSize=11.5, fontWeight=500, color=_INK)
+        .encode(x=alt.value(GRADIENT_PX + _TITLE_GAP_PX), y=alt.value(-_LEGEND_PX), text="text:N")
+    )
+    return title
+
+
+def tooltip() -> alt.ExprRef:
+    """Every figure of a module, with how it came about; texts that are empty have no line."""
+    parts = [f"(datum.{field} === '' ? {{}} : {{'{title}': datum.{field}}})" for field, title in HOVERED.items()]
+    return alt.ExprRef(f"merge({', '.join(parts)})")

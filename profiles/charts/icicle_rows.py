@@ -15,7 +15,7 @@ from profiles.units import format_bytes, format_count, format_ms
 __all__ = ["MARKS", "PLACE_COLUMNS", "icicle_frame"]
 
 MARKS: Mapping[str, str] = {"aggregated": "Σ ", "estimated": "≈ ", "skipped": "× "}
-PLACE_COLUMNS = ("x0", "x1", "end", "depth", "depth_end", "excess", "skipped_px")
+PLACE_COLUMNS = ("x0", "x1", "end", "depth", "depth_end", "excess", "gap", "skipped_px")
 # Less is noise of the two medians.
 _LEAST_EXCESS = 0.005
 _FORMS: Mapping[str, tuple[str, Callable[[float], str]]] = {
@@ -40,7 +40,8 @@ def icicle_frame(
 
     The rectangle is `x0` to `x1` in the row from `depth` to `depth_end`, with the module's own time from `x0` to `end`
     (see `icicle_layout`); `share` is its own time, `inside` its children's, over the model's; `excess` how much more
-    its children come to than it does, None where they do not. `skipped_px` is how far beside its place a skipped row,
+    its children come to than it does, None where they do not; `gap` the part of the model's time by which they come to
+    less, None where they do not or where there are none. `skipped_px` is how far beside its place a skipped row,
     which has no width, is marked.
 
     `rows` are in tree order, the model first, as `ModelProfile.rows` are. `names` are labels by path, for modules that
@@ -71,6 +72,7 @@ def icicle_frame(
         pl.Series("depth", [place.depth for place in places], dtype=pl.Int64),
         *(pl.Series(name, column) for name, column in columns.items()),
         excess,
+        pl.Series("gap", list(map(_gap, shares, inside)), dtype=pl.Float64),
         pl.Series("skipped_px", _skipped_px(chosen, places, parents), dtype=pl.Float64),
         *(
             pl.Series(figure.name, [_number(row.figures.get(figure.name)) for row in chosen], dtype=pl.Float64)
@@ -107,6 +109,8 @@ def _bandwidth_text(gigabytes_per_s: float | None, share: float | None) -> str:
 
 
 def _inside_text(share: float, inside: float) -> str:
+    if not inside:
+        return ""
     excess = _excess(share, inside)
     return f"{inside:.1%}" + (f", {excess:.1%} more than itself" if excess is not None else "")
 
@@ -126,6 +130,10 @@ def _inside(widths: Sequence[float], parents: Sequence[int | None]) -> list[floa
 
 def _excess(share: float, inside: float) -> float | None:
     return inside / share - 1 if share > 0 and inside > share * (1 + _LEAST_EXCESS) else None
+
+
+def _gap(share: float, inside: float) -> float | None:
+    return share - inside if 0 < inside < share * (1 - _LEAST_EXCESS) else None
 
 
 def _skipped_px(

@@ -5,7 +5,8 @@ import polars as pl
 import pytest
 
 from profiles.charts import icicle_chart, icicle_frame
-from profiles.charts.colour_metrics import ICICLE_METRICS, reading
+from profiles.charts.colour_metrics import ICICLE_METRICS, colour_limits, legend_title, reading
+from profiles.charts.icicle_gaps import GAP_TEXT
 from profiles.errors import UnknownNameError
 from profiles.profilers.protocol import Figure
 from tests.profiles.rows import latency, row
@@ -119,10 +120,36 @@ def test_skipped_modules_are_marked_side_by_side_inside_what_holds_them() -> Non
     assert late["skipped_px"].to_list()[2:] == [-6.0, -16.0]
 
 
-def test_hovering_shows_every_figure() -> None:
-    fields = {tooltip["field"] for tooltip in chart()["layer"][0]["encoding"]["tooltip"]}
-    assert {"path", "latency_text", "in_situ_text", "warm_text", "cold_text", "flops_text", "mfu_text"} <= fields
-    assert {"bandwidth_text", "size_text", "memory_text", "provenance", "reason"} <= fields
+def test_hovering_shows_every_figure_and_no_empty_line() -> None:
+    shown = chart()["layer"][0]["mark"]["tooltip"]["expr"]
+    for title in ("path", "latency", "alone, warm", "alone, cold", "FLOPs", "MFU", "bandwidth", "because"):
+        assert f"'{title}': datum." in shown
+    assert "datum.reason === '' ? {} :" in shown
+    assert icicle_frame(ROWS)["inside_text"].to_list()[2] == ""
+
+
+def test_what_children_do_not_fill_is_a_gap() -> None:
+    rows = [row(in_situ=latency(10.0)), row(path="a", depth=1, in_situ=latency(8.0))]
+    assert icicle_frame(rows)["gap"].to_list() == [pytest.approx(0.2), None]
+    assert GAP_TEXT in str(icicle_chart(icicle_frame(rows)).to_dict()["layer"][2])
+
+
+def test_colours_of_a_ratio_end_at_quantiles_and_the_title_says_so() -> None:
+    values = [*map(float, range(1, 21)), 1000.0]
+    ratio, amount = ICICLE_METRICS["cold_over_warm"], ICICLE_METRICS["latency_ms"]
+    assert colour_limits(ratio, values) == (2.0, 20.0)
+    assert colour_limits(amount, values) == (1.0, 1000.0)
+    assert legend_title(ratio, values) == (
+        "time cold over warm, × (square-root scale, clamped to the 5–95 % quantiles)"
+    )
+    assert legend_title(amount, values) == "latency, ms (square-root scale)"
+
+
+def test_few_ratios_are_not_clamped() -> None:
+    ratio = ICICLE_METRICS["gigabytes_per_s"]
+    assert colour_limits(ratio, [1.0, 1000.0]) == (1.0, 1000.0)
+    assert legend_title(ratio, [1.0, 1000.0]) == "GB/s (square-root scale)"
+    assert colour_limits(ratio, []) == (0.0, 0.0)
 
 
 def test_hovering_reads_with_units_and_spread() -> None:

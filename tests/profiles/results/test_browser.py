@@ -120,6 +120,20 @@ def test_hovering_shows_the_details(page: Page) -> None:
     assert "50.0%" in details.inner_text()
 
 
+def test_hovering_shows_no_line_without_a_text(page: Page) -> None:
+    module(page, 2).hover()
+    details = page.locator("#vg-tooltip-element.visible")
+    details.wait_for(timeout=WAIT_MS)
+    assert "because" not in details.inner_text()
+    assert "its children together" not in details.inner_text()
+
+
+def test_the_title_of_the_colours_is_that_of_the_metric(page: Page) -> None:
+    assert "latency, ms (square-root scale)" in texts(page)
+    page.select_option("[data-chart=icicle] select", label="parameters")
+    wait(page, "[...document.querySelectorAll('svg text')].some((text) => /^parameters, B/.test(text.textContent))")
+
+
 def shown(page: Page) -> list[str]:
     cells = page.locator("table[data-table=components] tr[data-search]:visible td:first-child")
     return [text.strip() for text in cells.all_inner_texts()]
