@@ -20,7 +20,7 @@ from profiles.errors import CorruptFileError, InputError
 if TYPE_CHECKING:
     from polars import DataFrame
 
-__all__ = ["CATEGORICAL_NAMES", "DENSE_NAMES", "CriteoChunk", "read_chunks"]
+__all__ = ["CATEGORICAL_NAMES", "DENSE_NAMES", "MISSING", "CriteoChunk", "read_chunks"]
 
 DENSE_NAMES = tuple(f"I{i}" for i in range(1, 14))
 CATEGORICAL_NAMES = tuple(f"C{i}" for i in range(1, 27))
@@ -41,7 +41,7 @@ class CriteoChunk:
     first_bad: str
 
 
-def read_chunks(path: Path, *, chunk_rows: int = 100_000, rows: int | None = None) -> Iterator[CriteoChunk]:
+def read_chunks(path: Path, *, chunk_rows: int = 25_000, rows: int | None = None) -> Iterator[CriteoChunk]:
     """The file's rows (at most the first `rows`), plain or gzip-compressed, `chunk_rows` at a time.
 
     Raises:
