@@ -27,6 +27,7 @@ from profiles.fingerprint import current_fingerprint
 from profiles.in_situ import InSituTimes
 from profiles.in_situ_backward import InSituBackward
 from profiles.isolation import INTERVAL_FIGURES, IsolatedRun, Ready, forward_of
+from profiles.larger_calls import with_larger_calls
 from profiles.measure import thread_count
 from profiles.merging import merge_parts
 from profiles.model_identity import model_identity
@@ -39,7 +40,7 @@ from profiles.profile_rows import Measured, module_part, why_never_called
 from profiles.profiler_runs import ProfilerRuns
 from profiles.profilers.protocol import Finding, Profiler
 from profiles.providers.target import InputBatch, Target
-from profiles.selection import why_left_out
+from profiles.selection import check_filters, why_left_out
 from profiles.subject import Subject
 from profiles.timing import clock_for
 from profiles.traffic import tensors_of
@@ -122,6 +123,7 @@ class Walk:
         spent = _Spent()
         self.target = target
         self.nodes = module_tree(target.model, options.max_depth)
+        check_filters(self.nodes, options)
         self._options, self._preprocessors, self._profilers = options, preprocessors, profilers
         self._opened = [(profiler, profiler.open(options.folder)) for profiler in profilers]
         self._contexts = [preprocessor.context for preprocessor in preprocessors]
@@ -196,7 +198,9 @@ class Walk:
         subject, failure = self._prepared(node, left_out)
         yield self._measured_by(node, subject, forward_of, failure, left_out)
         if self._options.backward:
-            subject = replace(subject, phase="backward", calls=backward_calls(subject))
+            # What was found of the forward pass is not of this one, but for the size of the inputs.
+            figures = {name: value for name, value in subject.figures.items() if name == "batch"}
+            subject = replace(subject, phase="backward", calls=backward_calls(subject), figures=figures)
             failure = failure or ("" if subject.calls else "no gradients are recorded where the model calls it")
             yield self._measured_by(node, subject, backward_of, failure, left_out)
 
@@ -236,7 +240,7 @@ class Walk:
         node, prepared = item.node, item.run.subject
         is_forward = prepared.phase == "forward"
         found = (Finding(figures=prepared.figures, notes=prepared.notes), item.run.finding())
-        return module_part(
+        part = module_part(
             Measured(
                 node=node,
                 seen=self._observed[node.index],
@@ -252,6 +256,7 @@ class Walk:
                 true_parameter_bytes=self.target.true_parameter_bytes.get(node.path),
             )
         )
+        return with_larger_calls(part, prepared.figures) if self.target.is_sample else part
 
     def _backward_flops(self, item: Visited) -> tuple[Finding, ...]:
         if item.run.failure:

@@ -32,10 +32,11 @@ class BatchSize:
 
     What is of the batch among a module's inputs is seen by a pass over twice the batch. Modules that look up tables get
     ids drawn anew by their frequencies, because the captured ones again and again would be found in a cache. Latencies
-    in the model are then of `captured` samples; all other figures are of `samples`.
+    in the model are then of `captured` samples; all other figures are of `samples`, or missing: what is not run alone,
+    and what modules do outside their children, has no FLOPs and bytes then.
     """
 
-    figures: tuple[Figure, ...] = ()
+    figures: tuple[Figure, ...] = (Figure(name="touched_rows", title="Rows looked up"),)
 
     def __init__(self, samples: int, *, captured: int | None = None) -> None:
         if min(samples, captured or samples) < 1 or samples % (captured or samples):
@@ -69,7 +70,8 @@ class BatchSize:
             return replace(target, batches=(_grown_batch(growth, small[1], double),))
         self._doubled = _calls(target, double)
         told = f"{self.name}: latencies in the model are of {self.captured} samples, all else of {self.samples}"
-        return replace(target, batches=(small[1],), notes=(*target.notes, told))
+        is_sample = self.captured != self.samples
+        return replace(target, batches=(small[1],), notes=(*target.notes, told), is_sample=is_sample)
 
     def prepare_subject(self, subject: Subject) -> Subject:
         """The module's calls at the larger batch, with their FLOPs and bytes.

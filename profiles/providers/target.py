@@ -35,7 +35,8 @@ class Target:
 
     Of a model that was scaled down to fit the device, `true_parameter_bytes` holds by module path the bytes that the
     modules were asked for with, of every module whose bytes differ: the scaled ones and all that contain them.
-    `resized` gives the first batch with another number of samples.
+    `resized` gives the first batch with another number of samples. `is_sample` tells that modules run alone on larger
+    calls than the model makes, so that FLOPs and bytes that are seen in the model are not theirs.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Target:
     true_parameter_bytes: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     resized: Callable[[int], InputBatch] | None = None
+    is_sample: bool = False
 
     def __post_init__(self) -> None:
         if not self.batches:

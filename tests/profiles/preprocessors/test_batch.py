@@ -164,3 +164,30 @@ def test_sizes_that_make_no_sense_are_refused(text: str) -> None:
 def test_the_name_tells_both_sizes() -> None:
     assert BatchSize.from_text("256@8").name == "batch(256@8)"
     assert BatchSize.from_text("64").name == "batch(64)"
+
+
+def test_no_row_mixes_the_work_of_two_sizes() -> None:
+    options = replace(QUICK, include=("head",))
+    profile = profile_target(tagger_target(), options=options, preprocessors=[BatchSize(16, captured=4)])
+    truth = {row.path: row for row in profile_target(tagger_target(batch=16), options=QUICK).rows}
+    for row in profile.rows:
+        expected = truth["head"].flops if row.path == "head" else None
+        assert row.flops == expected, row.path
+        assert row.path in ("", "head") or row.bytes_moved is None, row.path
+        assert "touched_rows" not in row.figures
+
+
+def test_what_modules_do_outside_their_children_is_not_told_of_the_larger_batch() -> None:
+    profile = profile_target(tagger_target(), options=QUICK, preprocessors=[BatchSize(16, captured=4)])
+    own = [row for row in profile.rows if row.kind == "self" and row.in_situ]
+    assert own
+    assert {(row.flops, row.mfu) for row in own} == {(None, None)}
+    assert all(row.reason.endswith("its FLOPs at the larger batch are not known") for row in own)
+
+
+def test_backward_rows_carry_nothing_of_the_forward_pass() -> None:
+    options = replace(QUICK, backward=True)
+    profile = profile_target(tagger_target(), options=options, preprocessors=[BatchSize(16, captured=4)])
+    backward = [row for row in profile.modules if row.phase == "backward"]
+    assert {row.bytes_moved for row in backward} == {None}
+    assert not any("touched_rows" in row.figures for row in backward)
