@@ -176,7 +176,7 @@ def _measure(quick: bool) -> Figures:
 
 
 def _measured(tables: int, *, quick: bool) -> Figures:
-    case, rounds = case_of(tables), 3 if quick else 15
+    case, rounds = case_of(tables), _rounds(tables, quick=quick)
     calls = max(1, (20 if quick else 100) // tables)
     looked_up = lookups(case)
     check_equal({name: look_up() for name, look_up in looked_up.items()})
@@ -189,6 +189,13 @@ def _measured(tables: int, *, quick: bool) -> Figures:
     check_equal({name: torch.cat(read()) for name, read in rows.items()})
     training = interleave({name: Alternative(call=call, calls=calls) for name, call in steps.items()}, rounds)
     return {"tables": tables, "lookup": _figures(forward), "training": _figures(training)}
+
+
+def _rounds(tables: int, *, quick: bool) -> int:
+    """A quick run has one round of the most tables, whose steps take seconds."""
+    if quick:
+        return 1 if tables == max(_COUNTS) else 3
+    return 15
 
 
 def _figures(seconds: Samples) -> Figures:
