@@ -1,6 +1,7 @@
 """One pass per batch that captures the inputs of every module, counts its FLOPs and bytes, and sees what raises."""
 
 import sys
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
@@ -71,6 +72,8 @@ class Observation:
 
     `uncounted` are the operators without a FLOP formula that it runs itself; `touched_rows` those of a table that are
     looked up. A module that was never called may be used all the same, by another one that takes its parameters.
+    `is_unseen` tells that operators of it were not seen: it, or one that it calls, runs in another thread or outside
+    torch.
     """
 
     calls: list[CapturedCall] = field(default_factory=list)
@@ -81,6 +84,7 @@ class Observation:
     failure: str = ""
     uncounted: dict[str, None] = field(default_factory=dict)
     is_used: bool = False
+    is_unseen: bool = False
 
     @property
     def call_count(self) -> int:
@@ -127,6 +131,12 @@ class _Tree:
         for node, own in zip(nodes, self.own, strict=True):
             self.seen.append(own or self.seen[node.parent or 0])
 
+    def mark_unseen(self, index: int | None) -> None:
+        """Also all above it."""
+        while index is not None:
+            self.seen[index].is_unseen = True
+            index = self.nodes[index].parent
+
 
 class _Pass:
     """One pass over one batch."""
@@ -134,7 +144,9 @@ class _Pass:
     def __init__(self, tree: _Tree, held: Preserved, place: int, weight: float) -> None:
         self._tree, self._held, self._owned = tree, held, held.storages
         self._place, self._weight = place, weight
+        self._thread = threading.get_ident()
         self._callers: set[int] = set()
+        self._before: dict[int, tuple[int, int]] = {}
         self._running: dict[int, tuple[CapturedCall, str, list[int]]] = {}
         self._trace: Trace[int] = Trace()
         self._state = CallContext.current()
@@ -181,6 +193,7 @@ class _Pass:
 
     def _on_call(self, index: int, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         self._callers.update(running for running, _ in self._trace.open_calls[-1:])
+        self._before[index] = self._watch.operators, self._watch.moved_bytes
         own = self._tree.own[index]
         if own is None:
             return
@@ -211,16 +224,28 @@ class _Pass:
             call, text, versions = self._running.pop(index)
             after = signature((args, kwargs)) if kwargs else signature(args)
             call.writes_inputs |= text != after or versions != _versions((args, kwargs))
+        operators, moved_bytes = self._before.pop(index)
+        is_elsewhere = threading.get_ident() != self._thread
+        if is_elsewhere or (self._watch.operators == operators and self._is_new(output, (args, kwargs))):
+            self._tree.mark_unseen(index)
         # A parent that uses its children's parameters without calling them moves its bytes itself.
         if node.is_leaf or index not in self._callers:
             with self._watch.paused():
                 moved = leaf_bytes(node.module, (args, kwargs), output)
                 rows = touched_rows(node.module, (args, kwargs))
+            by_operators = self._watch.moved_bytes - moved_bytes
+            if not self._tree.seen[index].is_unseen and not (moved and by_operators):
+                moved = by_operators
             if moved is not None:
                 seen = self._tree.seen[index]
                 seen.bytes_moved = (seen.bytes_moved or 0.0) + self._weight * moved
             if own and rows is not None:
                 own.touched_rows = (own.touched_rows or 0.0) + self._weight * rows
+
+    def _is_new(self, output: Any, inputs: Any) -> bool:
+        """Whether some of it lies neither where the inputs do, nor in the model."""
+        known = {*map(storage_key, tensors_of(inputs)), *self._owned, None}
+        return any(storage_key(tensor) not in known for tensor in tensors_of(output))
 
 
 @contextmanager

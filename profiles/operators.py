@@ -1,6 +1,6 @@
-"""What the operators of a pass tell: FLOPs, which of them nobody counts, whose tensors they read and write."""
+"""What the operators of a pass tell: FLOPs, bytes, which of them nobody counts, and whose tensors they touch."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -11,9 +11,16 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
 from profiles.flops import custom_mapping, packet_of
+from profiles.nested import tensors_of
 from profiles.operator_work import operator_work
+from profiles.traffic import distinct_bytes
 
 __all__ = ["Operator", "OperatorWatch"]
+
+# Of what these take first they read no more than they give back.
+_LOOK_UPS = frozenset({"aten::embedding", "aten::index", "aten::index_select", "aten::gather"})
+_BAGS = frozenset({"aten::_embedding_bag", "aten::_embedding_bag_forward_only"})
+_MOVE_NOTHING = frozenset({"aten::_unsafe_view", "aten::empty", "aten::empty_like", "aten::new_empty"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +39,9 @@ class Operator:
 class OperatorWatch(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's own
     """Counts FLOPs by the formulas of `FlopCounterMode` and `profiles.flops`, and tells of every operator it runs.
 
+    `moved_bytes` are those of all operators so far: inputs and outputs of each, of tables the rows looked up, none of
+    views. `operators` is how many there were but for views. Those of other threads are not seen.
+
     Composite operators are taken apart, so that their parts are counted. `FlopCounterMode` itself is not entered: it
     hooks every module there is, and loads the compiler, which takes seconds.
     """
@@ -45,6 +55,8 @@ class OperatorWatch(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
         self._formulas: Mapping[Any, Callable[..., int]]
         self._formulas = FlopCounterMode(display=False, custom_mapping=custom_mapping()).flop_registry
         self.flops = 0
+        self.moved_bytes = 0
+        self.operators = 0
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -82,6 +94,9 @@ class OperatorWatch(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torc
         written = tuple(tensor for place in _written(func) for tensor in _tensors(values.get(place)))
         self._tell(Operator(*_description(func), tensors, written))
         output = func(*args, **named)
+        self.operators += not _is_view(func)
+        if not (_is_view(func) or func._schema.name in _MOVE_NOTHING):  # noqa: SLF001 (no public way to ask)
+            self.moved_bytes += _moved_bytes(_description(func)[0], tensors, tuple(tensors_of(output)))
         if formula is not None:
             self.flops += formula(*args, **named, out_val=output)
         return output
@@ -95,6 +110,24 @@ def _knows_itself(tensor: torch.Tensor) -> bool:
 @cache
 def _description(func: Any) -> tuple[str, bool]:
     return str(func._schema.name), operator_work(func) == "unknown"  # noqa: SLF001 (as profilers name it)
+
+
+@cache
+def _is_view(func: Any) -> bool:
+    """Whether it only shows memory in another way."""
+    returns = func._schema.returns  # noqa: SLF001 (no public way to ask)
+    return bool(returns) and all(one.alias_info and not one.alias_info.is_write for one in returns)
+
+
+def _moved_bytes(name: str, tensors: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor]) -> int:
+    written = distinct_bytes(outputs)
+    if name in _LOOK_UPS:
+        return distinct_bytes(tensors[1:]) + 2 * written
+    if name in _BAGS:
+        table, ids = tensors[:2]
+        rows_bytes = ids.numel() * table.shape[-1] * table.element_size()
+        return distinct_bytes(tensors[1:]) + min(rows_bytes, distinct_bytes([table])) + written
+    return distinct_bytes(tensors) + written
 
 
 @cache

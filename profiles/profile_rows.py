@@ -102,10 +102,11 @@ def _with_children(part: ModulePart, rows: Rows, figures: Sequence[Figure]) -> C
 
 def _row(found: Measured) -> ComponentProfile:
     node, seen = found.node, found.seen
+    is_counted = bool(seen.calls) and not seen.failure and not seen.is_unseen and found.phase == "forward"
     row = replace(
         _blank_row(found),
         in_situ=found.in_situ,
-        flops=seen.flops if seen.calls and not seen.failure and found.phase == "forward" else None,
+        flops=seen.flops if is_counted else None,
         bytes_moved=seen.bytes_moved if found.phase == "forward" else None,
         parameter_bytes=state_bytes(node.module) if node.first_path is None else 0,
     )
@@ -160,7 +161,7 @@ def _aggregated(row: ComponentProfile, children: Rows, figures: Sequence[Figure]
 
 
 def _self_row(found: Measured, parent: ComponentProfile) -> ComponentProfile:
-    flops, own = found.seen.self_flops, found.own
+    flops, own = None if found.seen.is_unseen else found.seen.self_flops, found.own
     path = f"{parent.path}.{SELF_NAME}" if parent.path else SELF_NAME
     row = replace(
         _blank_row(found),
@@ -212,11 +213,12 @@ def _remarks(found: Measured) -> tuple[str, ...]:
     node, seen = found.node, found.seen
     is_passed_by = bool(seen.calls) and not found.in_situ and not seen.failure and found.phase == "forward"
     where = f"compiled into {node.enclosure}" if node.enclosure is not None else "passed by on a fused path"
-    has_no_flops = bool(seen.calls) and node.is_leaf and not seen.flops and not seen.uncounted
+    has_no_flops = bool(seen.calls) and node.is_leaf and not (seen.flops or seen.uncounted or seen.is_unseen)
     return (
         _sharing(node),
         f"in the model it is {where}: seen and measured outside of it" if is_passed_by else "",
         f"FLOPs not counted of {', '.join(seen.uncounted)}" if seen.uncounted else "",
+        "FLOPs not known: it runs in another thread or outside torch, unseen" if seen.is_unseen else "",
         "no FLOPs, MFU does not apply" if has_no_flops and found.phase == "forward" else "",
     )
 

@@ -1,7 +1,10 @@
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import pytest
 import torch
 from torch import nn
+from torch.nn import functional
 
 from profiles.capture import observe
 from profiles.providers.target import InputBatch
@@ -87,3 +90,48 @@ def test_an_error_marks_the_modules_it_passed_through() -> None:
     assert failed == {"", "1", "1.never"}
     assert seen["1"].failure.startswith("RuntimeError: mat1 and mat2 shapes cannot be multiplied")
     assert seen["1.good"].flops == 2 * 2 * 8 * 8
+
+
+@pytest.mark.parametrize("module", [nn.Identity(), nn.Flatten(), nn.Dropout().eval()])
+def test_a_leaf_that_runs_no_operator_but_views_moves_nothing(module: nn.Module) -> None:
+    assert observed(module, torch.ones(4, 2, 2))[""].bytes_moved == 0
+
+
+class Scaling(nn.Module):
+    """A leaf of its own class, with a table of which it reads two rows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = nn.Parameter(torch.ones(1000, 4))
+
+    def forward(self, ids_N: torch.Tensor) -> torch.Tensor:
+        return functional.embedding(ids_N, self.table).view(-1) * 2
+
+
+def test_a_leaf_of_unknown_access_moves_what_its_operators_do() -> None:
+    looked_up, doubled = 2 * 8 + 2 * 2 * 4 * 4, 2 * 2 * 4 * 4
+    assert observed(Scaling(), torch.tensor([3, 5]))[""].bytes_moved == looked_up + doubled
+
+
+class Threaded(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner, self.outer = nn.Linear(4, 4), nn.Linear(4, 4)
+
+    def forward(self, x_BF: torch.Tensor) -> Any:
+        with ThreadPoolExecutor(1) as pool:
+            return self.outer(pool.submit(self.inner, x_BF).result())
+
+
+def test_what_runs_in_another_thread_is_told() -> None:
+    seen = observed(Threaded(), torch.ones(2, 4))
+    assert {path for path, one in seen.items() if one.is_unseen} == {"", "inner"}
+    assert seen["inner"].bytes_moved == seen["outer"].bytes_moved == 4 * (16 + 20)
+
+
+def test_what_runs_outside_torch_is_told() -> None:
+    class ByNumpy(nn.Module):
+        def forward(self, x_N: torch.Tensor) -> torch.Tensor:
+            return torch.from_numpy(x_N.numpy() + 1)
+
+    assert observed(ByNumpy(), torch.ones(2))[""].is_unseen

@@ -1,3 +1,5 @@
+from concurrent.futures import ThreadPoolExecutor
+
 import torch
 from torch import nn
 
@@ -37,3 +39,20 @@ def test_an_aggregated_row_keeps_the_flops_that_were_counted_in_the_model() -> N
     rows = {row.path: row for row in profile_model(Opening(), (torch.ones(4, 8),), options=QUICK).rows}
     assert rows["inner"].provenance == "aggregated"
     assert rows["inner"].flops == 2 * (rows["inner.linear"].flops or 0) == 2 * 2 * 4 * 8 * 8
+
+
+class Threaded(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.Linear(8, 8)
+
+    def forward(self, x_BF: torch.Tensor) -> torch.Tensor:
+        with ThreadPoolExecutor(1) as pool:
+            output_BF: torch.Tensor = pool.submit(self.inner, x_BF).result()
+        return output_BF
+
+
+def test_flops_that_were_not_seen_are_not_said_to_be_none() -> None:
+    for row in profile_model(Threaded(), (torch.ones(4, 8),), options=QUICK).rows:
+        assert row.flops is row.mfu is None
+        assert row.kind == "self" or row.reason == "FLOPs not known: it runs in another thread or outside torch, unseen"
