@@ -11,7 +11,7 @@ import torch
 
 from representations.datasets import Splits, load_dataset, make_synthetic, split_dataset
 from representations.dhe.embedding import DheEmbedding
-from representations.metrics import score
+from representations.metrics import Metrics, score
 from representations.model import RecommendationModel
 from representations.mp_cache.attach import uncached_stacks, wrap
 from representations.mp_cache.cached_stack import CachedStack
@@ -20,13 +20,14 @@ from representations.mp_cache.default_embedding import DefaultEmbedding, cold_sa
 from representations.mp_cache.encoder_cache import EncoderCache
 from representations.mp_cache.policies import entries_of, hottest_ids
 from representations.presets import get_preset
-from representations.specs import DheSpec
+from representations.specs import DheSpec, ModelSpec
 from representations.training import predict, train
 from representations.training_config import TrainingConfig
 from tests.benchmarks.accuracy_synthetic import PLANTED
 from tests.benchmarks.cached_stacks import DEFAULT, SAMPLE
+from tests.benchmarks.intervals import mean_interval
 
-__all__ = ["DHE", "accuracy_rows", "flights_splits", "planted_splits", "with_caches"]
+__all__ = ["DHE", "accuracies", "flights_splits", "planted_oracle", "planted_splits", "with_caches"]
 
 DHE = DheSpec(dim=16, k=64, widths=(64,))
 
@@ -41,41 +42,61 @@ def planted_splits(rows: int, seed: int) -> Splits:
     return split_dataset(make_synthetic(PLANTED, rows, seed).dataset, "random", seed)
 
 
-def accuracy_rows(
+def planted_oracle(rows: int, seed: int) -> Metrics:
+    """What the true probabilities of those rows reach."""
+    data = make_synthetic(PLANTED, rows, seed)
+    return score(data.dataset.labels_N, data.probabilities_N)
+
+
+def accuracies(
     splits_of: Callable[[int], Splits],
     seeds: Sequence[int],
     sizes: Mapping[str, int],
     counts: Sequence[int],
     *,
     epochs: int,
-) -> list[dict[str, Any]]:
-    """Mean changes of AUC and log loss by size of the encoder cache ("" is none) and number of centroids (0 is none).
+    oracle_of: Callable[[int], Metrics] | None = None,
+) -> dict[str, Any]:
+    """Mean metrics without caches (`base`) and of the true probabilities (`oracle`, None where nobody knows them), and
+    `rows` of changes by size of the encoder cache ("" is none) and number of centroids (0 is none).
 
-    The changes are those of one trained model's predictions for the test rows; each seed draws split and model.
+    A change is that of one trained model's metrics on the test rows; each seed draws split and model.
     """
+    bases: list[Metrics] = []
     changes: dict[tuple[str, int], list[tuple[float, float]]] = {}
     for seed in seeds:
         splits = splits_of(seed)
-        spec = replace(
-            get_preset("dlrm-flights"),
-            features=splits.features,
-            embeddings=(DHE,) * len(splits.features),
-            dense_features=len(splits.train.dense_names),
-        )
-        result = train(spec, splits, TrainingConfig(epochs=epochs, seed=seed))
-        for key, model in _cached_models(result.model, splits, sizes, counts):
+        base = train(_model_of(splits), splits, TrainingConfig(epochs=epochs, seed=seed))
+        bases.append(base.test)
+        for key, model in _cached_models(base.model, splits, sizes, counts):
             metrics = score(splits.test.labels_N, predict(model, splits.test))
-            change = (metrics.auc - result.auc, metrics.log_loss - result.log_loss)
-            changes.setdefault(key, []).append(change)
-    return [
-        {
-            "cache": cache,
-            "n": n,
-            "auc_change": fmean(auc for auc, _ in found),
-            "log_loss_change": fmean(loss for _, loss in found),
-        }
-        for (cache, n), found in changes.items()
-    ]
+            changes.setdefault(key, []).append((metrics.auc - base.auc, metrics.log_loss - base.log_loss))
+    return {
+        "base": _means(bases),
+        "oracle": _means([oracle_of(seed) for seed in seeds]) if oracle_of else None,
+        "rows": [_row(cache, n, found) for (cache, n), found in changes.items()],
+    }
+
+
+def _model_of(splits: Splits) -> ModelSpec:
+    return replace(
+        get_preset("dlrm-flights"),
+        features=splits.features,
+        embeddings=(DHE,) * len(splits.features),
+        dense_features=len(splits.train.dense_names),
+    )
+
+
+def _means(found: Sequence[Metrics]) -> dict[str, float]:
+    return {"auc": fmean(one.auc for one in found), "log_loss": fmean(one.log_loss for one in found)}
+
+
+def _row(cache: str, n: int, changes: Sequence[tuple[float, float]]) -> dict[str, Any]:
+    """Means over seeds with their intervals, which need two seeds at least and are None with one."""
+    row: dict[str, Any] = {"cache": cache, "n": n}
+    for name, values in zip(("auc_change", "log_loss_change"), zip(*changes, strict=True), strict=True):
+        row |= {name: fmean(values), f"{name}_interval": mean_interval(values) if len(values) > 1 else None}
+    return row
 
 
 def with_caches(model: RecommendationModel, splits: Splits, cache_bytes: int, centroids: int) -> RecommendationModel:
