@@ -8,7 +8,10 @@ from profiles.model_profile import LEFT_OUT
 from profiles.profile_options import ProfileOptions
 from profiles.tree import ModuleNode
 
-__all__ = ["check_filters", "why_left_out"]
+__all__ = ["NO_MODULE", "check_filters", "why_left_out"]
+
+# A path to include that no module has, for those who want none run alone.
+NO_MODULE = "[no module]"
 
 _SHOWN_LETTERS = 200
 
@@ -24,7 +27,7 @@ def check_filters(nodes: Sequence[ModuleNode], options: ProfileOptions) -> None:
         ("class", options.classes, [node.class_name for node in nodes]),
     ):
         for pattern in patterns:
-            if not any(fnmatchcase(name, pattern) for name in names):
+            if pattern != NO_MODULE and not any(fnmatchcase(name, pattern) for name in names):
                 known = ", ".join(dict.fromkeys(name for name in names if name))
                 shown = known if len(known) <= _SHOWN_LETTERS else f"{known[:_SHOWN_LETTERS]}..."
                 raise InputError(f"profile: {key} {pattern!r} matches no module; there are: {shown or 'none below'}")

@@ -6,12 +6,32 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from planner.cli.options import Json, Ray
 from planner.cli.output import message, print_json, print_lines
+from planner.cli.profiling_options import (
+    FORMATS,
+    Backward,
+    Batch,
+    Budget,
+    Classes,
+    Cold,
+    Depth,
+    Device,
+    Formats,
+    Include,
+    Interval,
+    List,
+    Measures,
+    MinShare,
+    OutFolder,
+    Preparations,
+    TargetName,
+    Threads,
+)
 from profiles.errors import InputError, MeasurementError, RecplanError
 from profiles.units import format_bytes
 
@@ -26,7 +46,6 @@ if TYPE_CHECKING:
 
 __all__ = ["profile", "register"]
 
-_FORMATS = "html,json,parquet"
 _OTHER_TERMINAL = (120, 40)
 
 
@@ -36,76 +55,36 @@ def register(app: typer.Typer) -> None:
 
 
 def profile(
-    target: Annotated[
-        str | None,
-        typer.Argument(
-            help="A model's name (see --list), or package.module:function giving (model, inputs).", show_default=False
-        ),
-    ] = None,
-    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Also write the profile there.")] = None,
-    formats: Annotated[
-        list[str] | None,
-        typer.Option("--format", metavar="NAME", help="What to write. Repeatable.", show_default=_FORMATS),
-    ] = None,
-    batch: Annotated[
-        int | None, typer.Option("--batch", min=1, help="Samples per batch.", show_default="the target's own")
-    ] = None,
-    backward: Annotated[bool, typer.Option("--backward", help="Also the backward pass.")] = False,
-    cold: Annotated[bool, typer.Option("--cold/--no-cold", help="Also with swept caches.")] = True,
-    depth: Annotated[
-        int | None, typer.Option("--depth", min=0, help="Levels below the model.", show_default="all")
-    ] = None,
-    include: Annotated[
-        list[str] | None,
-        typer.Option("--include", metavar="GLOB", help="Run only these paths alone, e.g. 'blocks.0.*'. Repeatable."),
-    ] = None,
-    classes: Annotated[
-        list[str] | None, typer.Option("--class", metavar="NAME", help="Run only these classes alone. Repeatable.")
-    ] = None,
-    min_share: Annotated[
-        float, typer.Option("--min-share", min=0, max=1, help="Run alone what takes this share of the time.")
-    ] = 0.0,
-    interval: Annotated[
-        float, typer.Option("--interval", help="Visit again until the 95 % interval is this narrow, to either side.")
-    ] = 0.05,
-    budget: Annotated[
-        float | None,
-        typer.Option("--budget", metavar="SECONDS", help="Stop visiting again after.", show_default="by the model"),
-    ] = None,
-    threads: Annotated[int, typer.Option("--threads", min=1, help="Threads to measure with.")] = 1,
-    device: Annotated[str, typer.Option("--device", metavar="NAME", help="local-cpu, cuda, cuda:1.")] = "local-cpu",
-    preparations: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--with", metavar="NAME[=OPTION]", help="Prepare the model, e.g. autocast=bfloat16, compile. Repeatable."
-        ),
-    ] = None,
-    measures: Annotated[
-        list[str] | None,
-        typer.Option("--profiler", metavar="NAME[=OPTION]", help="Measure more, e.g. memory, kernels. Repeatable."),
-    ] = None,
+    target: TargetName = None,
+    out: OutFolder = None,
+    formats: Formats = None,
+    batch: Batch = None,
+    backward: Backward = False,
+    cold: Cold = True,
+    depth: Depth = None,
+    include: Include = None,
+    classes: Classes = None,
+    min_share: MinShare = 0.0,
+    interval: Interval = 0.05,
+    budget: Budget = None,
+    threads: Threads = 1,
+    device: Device = "local-cpu",
+    preparations: Preparations = None,
+    measures: Measures = None,
     ray: Ray = None,
-    list_: Annotated[bool, typer.Option("--list", help="Show the known names, and exit.")] = False,
+    list_: List = False,
     json: Json = False,
 ) -> None:
     """Profile a model module by module: in the model, alone with warm and with cold caches."""
     if list_:
         _list_names(json=json)
         return
-    if target is None:
-        raise InputError("profile: name a target, or ask for --list")
-    if formats and out is None:
-        raise InputError("profile: --format needs a folder to write to: give --out, too")
-    from profiles.plug_ins import named_preprocessors, named_profilers, named_writers
-    from profiles.providers import check_target
-
-    check_target(target)
-    writers = named_writers(formats or _FORMATS.split(",")) if out else ()
-    folder = _writable(out) if out else None
+    checked, writers = _checked(target, out, formats)
+    from profiles.plug_ins import named_preprocessors, named_profilers
     from profiles.profile_options import ProfileOptions
 
     request = _Request(
-        target=target,
+        target=checked,
         options=ProfileOptions(
             max_depth=depth,
             threads=threads,
@@ -116,19 +95,37 @@ def profile(
             min_share=min_share,
             interval=interval,
             budget_s=budget,
-            folder=folder,
+            folder=out,
         ),
         preprocessors=named_preprocessors((*([f"batch={batch}"] if batch else ()), *(preparations or ()))),
-        profilers=named_profilers(measures or (), folder),
+        profilers=named_profilers(measures or (), out),
         device=device,
         ray=ray,
     )
     result, loaded = request.measure()
-    files = _written(result, writers, folder)
+    files = [writer.write(result, out) for writer in writers] if out else []
+    request.forget_parts()
     if json:
         print_json({**_profile_object(result, loaded), "files": [str(file) for file in files]})
     else:
         _show(result, loaded, files)
+
+
+def _checked(target: str | None, out: Path | None, formats: list[str] | None) -> "tuple[str, tuple[ResultWriter, ...]]":
+    """The target's name and the writers; what is wrong with these is told before torch is loaded."""
+    if target is None:
+        raise InputError("profile: name a target, or ask for --list")
+    if formats and out is None:
+        raise InputError("profile: --format needs a folder to write to: give --out, too")
+    from profiles.plug_ins import named_writers
+    from profiles.providers import check_target
+
+    check_target(target)
+    if out is None:
+        return target, ()
+    writers = named_writers(formats or FORMATS.split(","))
+    _try_folder(out)
+    return target, writers
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -173,6 +170,14 @@ class _Request:
             message(f"warning: target {self.target!r}: forward raised {root.reason}")
         return result, target
 
+    def forget_parts(self) -> None:
+        """Remove what workers of a cluster left of this request in the folder: the files hold it now."""
+        from profiles.part_file import part_file
+
+        file = part_file(self.target, self.options, self.preprocessors, self.profilers)
+        if self.ray and file:
+            file.clear()
+
     def _measure_on_ray(self, progress: "Callable[[ProfileProgress], None]") -> "ModelProfile":
         from profiles.executors.ray_profile import profile_on_ray
         from profiles.providers import find_target
@@ -201,24 +206,14 @@ def _progress(title: str) -> "Iterator[Callable[[ProfileProgress], None]]":
         yield tell
 
 
-def _writable(folder: Path) -> Path:
-    """The folder, made and tried before anything is measured."""
+def _try_folder(folder: Path) -> None:
+    """Make it and write into it, before anything is measured."""
     from profiles.files import make_folder, replace_file
 
     try:
         replace_file(make_folder(folder) / ".recplan", "").unlink()
     except RecplanError as error:
         raise InputError(f"--out: {error}") from error
-    return folder
-
-
-def _written(result: "ModelProfile", writers: "tuple[ResultWriter, ...]", folder: Path | None) -> list[Path]:
-    if folder is None:
-        return []
-    files = [writer.write(result, folder) for writer in writers]
-    # What workers of a cluster had measured is in the files now.
-    (folder / "parts.jsonl").unlink(missing_ok=True)
-    return files
 
 
 def _show(result: "ModelProfile", target: "Target", files: list[Path]) -> None:

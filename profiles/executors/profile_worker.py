@@ -14,11 +14,10 @@ from profiles.preprocessors.protocol import Preprocessor
 from profiles.profile_options import ProfileOptions
 from profiles.profilers.protocol import Profiler
 from profiles.providers.target import Target
+from profiles.selection import NO_MODULE
 from profiles.walk import walking
 
-__all__ = ["Delivery", "ProfileJob", "ProfilingWorker"]
-
-_NO_MODULE = "[no module]"
+__all__ = ["Captured", "Delivery", "ProfileJob", "ProfilingWorker"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,6 +28,17 @@ class ProfileJob:
     options: ProfileOptions
     preprocessors: Sequence[Preprocessor] = ()
     profilers: Sequence[Profiler] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Captured:
+    """A model as a worker holds it: its environment's key, its identity (`profiles.model_identity`), and the paths of
+    its modules, level by level.
+    """
+
+    device_key: str
+    model: str
+    paths: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,8 +60,8 @@ class ProfilingWorker:
         self._stack = ExitStack()
         self._knows_model = False
 
-    def prepare(self) -> tuple[str, tuple[str, ...]]:
-        """Load and capture the model; its environment's key, and the paths of its modules, level by level."""
+    def prepare(self) -> Captured:
+        """Load and capture the model."""
         job = self._job
         self._folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="recplan-")))
         options = replace(job.options, folder=self._folder)
@@ -59,7 +69,11 @@ class ProfilingWorker:
         self._walk = self._stack.enter_context(
             walking(self._target, options=options, preprocessors=job.preprocessors, profilers=job.profilers)
         )
-        return current_fingerprint(self._device, job.options.threads).device_key(), self._walk.paths
+        return Captured(
+            device_key=current_fingerprint(self._device, job.options.threads).device_key(),
+            model=self._walk.identity,
+            paths=self._walk.paths,
+        )
 
     def measure(self, paths: Sequence[str]) -> Delivery:
         """Measure the modules of these paths."""
@@ -84,7 +98,7 @@ class ProfilingWorker:
 
     def given_up(self, path: str, reason: str) -> ProfilePart:
         """The row of a module that is not run alone, with the reason."""
-        options = replace(self._job.options, include=(_NO_MODULE,))
+        options = replace(self._job.options, include=(NO_MODULE,))
         with walking(self._target, options=options, preprocessors=self._job.preprocessors) as walk:
             part = walk.measure((path,))
         return replace(part, modules=tuple(_skipped(one, reason) for one in part.modules))

@@ -53,13 +53,21 @@ class Guard(nn.Module):
         return output_BF
 
 
-def plain(processes: Path | None = None) -> Target:
+def plain(processes: Path | None = None, width: int = 8) -> Target:
     """Leaves its process's id in the folder."""
     if processes:
         processes.mkdir(exist_ok=True)
         (processes / str(os.getpid())).touch()
-    model = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 8))
-    return Target(name="plain", model=model, batches=(InputBatch(args=(torch.ones(2, 8),)),))
+    linears = [nn.Linear(width, width) for _ in range(3)]
+    model = nn.Sequential(linears[0], nn.ReLU(), linears[1], nn.ReLU(), linears[2])
+    return Target(name="plain", model=model, batches=(InputBatch(args=(torch.ones(2, width),)),))
+
+
+def growing(processes: Path) -> Target:
+    """Wider by one in each process that loads it."""
+    plain(processes)
+    order = sorted(int(file.name) for file in processes.iterdir()).index(os.getpid())
+    return plain(width=8 + order + len(list(processes.iterdir())))
 
 
 def dying_once(marker: Path) -> Target:

@@ -3,7 +3,7 @@ from torch import nn
 
 from profiles.errors import InputError
 from profiles.profile_options import ProfileOptions
-from profiles.selection import check_filters, why_left_out
+from profiles.selection import NO_MODULE, check_filters, why_left_out
 from profiles.tree import module_tree
 
 ROOT, LINEAR, RELU = module_tree(nn.Sequential(nn.Linear(2, 2), nn.ReLU()))
@@ -33,6 +33,7 @@ def test_a_small_share_of_the_time_is_left_out_and_an_unknown_one_is_not() -> No
 def test_a_filter_that_no_module_passes_is_refused() -> None:
     nodes = (ROOT, LINEAR, RELU)
     check_filters(nodes, ProfileOptions(include=("", "1"), classes=("Lin*",)))
+    check_filters(nodes, ProfileOptions(include=(NO_MODULE,)))
     with pytest.raises(InputError, match=r"include 'zz' matches no module; there are: 0, 1"):
         check_filters(nodes, ProfileOptions(include=("0", "zz")))
     with pytest.raises(InputError, match=r"class 'Conv\*' matches no module; there are: Sequential, Linear, ReLU"):

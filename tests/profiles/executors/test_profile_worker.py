@@ -21,8 +21,10 @@ def worker() -> Iterator[ProfilingWorker]:
 
 
 def test_shares_that_a_worker_measures_make_a_profile(worker: ProfilingWorker) -> None:
-    key, paths = worker.prepare()
-    assert "local-cpu" in key
+    captured = worker.prepare()
+    paths = captured.paths
+    assert "local-cpu" in captured.device_key
+    assert captured.model
     assert paths == ("", "0", "1", "2", "3", "4")
     parts = [worker.measure(share).part for share in (paths[:3], paths[3:])]
     assert [row.provenance for row in merge_parts(parts).modules] == ["measured"] * 6

@@ -11,9 +11,10 @@ import ray
 from ray.cluster_utils import Cluster
 
 from profiles.errors import InputError, MeasurementError
-from profiles.executors.ray_profile import PARTS_FILE, profile_on_ray
+from profiles.executors.ray_profile import profile_on_ray
+from profiles.part_file import PARTS_FILE
 from profiles.profile_options import ProfileOptions, ProfileProgress
-from tests.profiles.dying_models import dying_alone, dying_once, plain, unloadable
+from tests.profiles.dying_models import dying_alone, dying_once, growing, plain, unloadable
 
 PATHS = ["", "(self)", "0", "1", "2"]
 
@@ -70,6 +71,23 @@ def test_an_interrupted_profile_goes_on_with_what_was_finished(tmp_path: Path) -
     assert len(before.splitlines()) == 1
     assert (tmp_path / PARTS_FILE).read_text().startswith(before)
     assert told[-1].total == len(profile.modules) - 1
+
+
+@pytest.mark.slow
+def test_parts_of_a_model_that_has_changed_since_are_measured_again(tmp_path: Path) -> None:
+    profile_on_ray("plain", plain, options=options(tmp_path))
+    told: list[ProfileProgress] = []
+    changed = profile_on_ray("plain", partial(plain, width=16), options=options(tmp_path), progress=told.append)
+    assert told[-1].total == len(changed.modules)
+    assert {row.spec for row in changed.modules if row.class_name == "Linear"} == {
+        '{"class": "Linear", "spec": "in_features=16, out_features=16, bias=True", "inputs": ["(float32[2, 16])"]}'
+    }
+
+
+@pytest.mark.slow
+def test_workers_that_hold_different_models_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(MeasurementError, match="the workers hold different models"):
+        profile_on_ray("growing", partial(growing, tmp_path), options=options())
 
 
 @pytest.mark.slow
