@@ -157,7 +157,8 @@ def _interaction(component: Component) -> Work:
         moved = float(component.batch * (int(component["width"]) + 1) * BYTES_PER_FLOAT)
         return Work(flops=0.0, bytes_moved=moved, parameter_bytes=0)
     vectors, dim = int(component["vectors"]), int(component["dim"])
-    floats = vectors * dim + vectors * (vectors - 1) // 2
+    # The first vector is read by the products and copied beside them.
+    floats = (vectors + 1) * dim + vectors * (vectors - 1) // 2
     return Work(
         flops=2.0 * component.batch * vectors * vectors * dim,
         bytes_moved=float(component.batch * floats * BYTES_PER_FLOAT),

@@ -100,3 +100,8 @@ def test_work_names_what_is_missing_or_unknown() -> None:
 def test_a_linear_layer_moves_inputs_weights_and_outputs_once() -> None:
     work = work_of(make_component("linear", 5, {"in_features": 3, "out_features": 2}))
     assert work.bytes_moved == 4 * (5 * 3 + 5 * 2 + (3 + 1) * 2)
+
+
+def test_a_dot_interaction_moves_its_vectors_once_and_copies_the_first() -> None:
+    work = work_of(make_component("interaction", 2, {"function": "dot", "vectors": 3, "dim": 8}))
+    assert work.bytes_moved == 2 * (3 * 8 + 8 + 3) * 4
