@@ -81,6 +81,7 @@ def trace_like(profile: StackProfile, accesses: int, rng: np.random.Generator) -
 
     With `profile.accesses` of them every LRU hit rate is the profile's own, but for distances that no place in the log
     is deep enough for (a share of about 1 / accesses). Other lengths draw the distances evenly from the profile.
+    That holds for LRU caches alone: how often each id occurs is not kept, so that LFU and static caches differ.
     This is for LRU alone: how often each id is accessed is not kept, so that the hit rates of LFU and static caches are
     others.
 
