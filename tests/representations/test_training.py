@@ -8,6 +8,7 @@ from profiles.errors import InputError, MeasurementError
 from representations.assignment import Representation, with_representation
 from representations.build import build_model
 from representations.datasets import Splits, SyntheticSpec, load_dataset, make_synthetic, split_dataset
+from representations.dhe.embedding import set_deduplication, set_streaming
 from representations.metrics import score
 from representations.presets import get_preset
 from representations.specs import DheSpec, Feature, HybridSpec, ModelSpec, TableSpec
@@ -93,6 +94,16 @@ def test_what_cannot_be_trained_names_the_feature(splits: Splits) -> None:
     several = replace(SPEC, features=(replace(SPEC.features[0], pooling=2.5), SPEC.features[1]))
     with pytest.raises(InputError, match=r"feature 'a': pooling must be 1, .* but got 2\.5"):
         train(several, splits)
+
+
+@pytest.mark.parametrize("enabled", [False, True])
+def test_predicting_leaves_deduplication_and_streaming_as_they_were(splits: Splits, *, enabled: bool) -> None:
+    model = build_model(replace(SPEC, embeddings=(DheSpec(dim=8, k=1200, widths=(4,)),) * 2))
+    set_deduplication(model, enabled=enabled)
+    set_streaming(model, enabled=enabled)
+    predict(model, splits.test)
+    dhe = model.embeddings[0]
+    assert (dhe.deduplicate, dhe.stream) == (enabled, enabled)
 
 
 def test_a_loss_that_is_not_finite_stops_training(splits: Splits) -> None:
