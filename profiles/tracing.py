@@ -7,7 +7,8 @@ its fast path), and is passed by where a parent calls `.forward()`.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from functools import partial, wraps
+from functools import partial, update_wrapper, wraps
+from types import MethodType
 from typing import Any, Generic, TypeVar
 
 from torch import nn
@@ -65,7 +66,8 @@ def tracing(
     with ExitStack() as stack:
         for place in _places(nodes, sees_enclosed=sees_enclosed):
             record = partial(_recorded, place=place, trace=trace, meter=meter, on_call=on_call, on_return=on_return)
-            stack.enter_context(_replaced(place.module, record))
+            for name in _entry_names(place.module):
+                stack.enter_context(_replaced(place.module, name, record))
         yield trace
 
 
@@ -78,7 +80,9 @@ def call_log(nodes: Sequence[ModuleNode], meter: Callable[[], R]) -> Iterator[Tr
     try:
         with ExitStack() as stack:
             for number, place in enumerate(places):
-                stack.enter_context(_replaced(place.module, partial(_logged, number=number, log=log, meter=meter)))
+                record = partial(_logged, module=place.module, number=number, log=log, meter=meter)
+                for name in _entry_names(place.module):
+                    stack.enter_context(_replaced(place.module, name, record))
             yield trace
     finally:
         _read(log, places, trace)
@@ -93,12 +97,13 @@ def _places(nodes: Sequence[ModuleNode], *, sees_enclosed: bool) -> "list[_Place
 
 
 @contextmanager
-def _replaced(module: nn.Module, record: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Iterator[None]:
-    """Where a module is compiled in place or has hooks of its own, a call starts before `forward`."""
-    attributes, name = vars(module), _entry_name(module)
+def _replaced(
+    module: nn.Module, name: str, record: Callable[[Callable[..., Any]], Callable[..., Any]]
+) -> Iterator[None]:
+    attributes = vars(module)
     before = attributes.get(name)
     entry = module._call_impl if before is None and name != "forward" else getattr(module, name)  # noqa: SLF001 (what `__call__` calls)
-    attributes[name] = wraps(entry)(record(entry))
+    attributes[name] = _bound(record(entry), entry, module)
     try:
         yield
     finally:
@@ -108,9 +113,27 @@ def _replaced(module: nn.Module, record: Callable[[Callable[..., Any]], Callable
             attributes[name] = before
 
 
-def _entry_name(module: nn.Module) -> str:
+def _entry_names(module: nn.Module) -> tuple[str, ...]:
+    """Where a module is compiled in place or has hooks of its own, a call starts before `forward`.
+
+    With hooks a parent may call `forward` all the same; of calls through both the outermost counts.
+    """
+    if is_compiled_in_place(module):
+        return ("_compiled_call_impl",)
     has_hooks = module._forward_pre_hooks or module._forward_hooks  # noqa: SLF001 (no public way to ask)
-    return "_compiled_call_impl" if has_hooks or is_compiled_in_place(module) else "forward"
+    return ("forward", "_compiled_call_impl") if has_hooks else ("forward",)
+
+
+def _bound(call: Callable[..., Any], entry: Callable[..., Any], module: nn.Module) -> Callable[..., Any]:
+    """As a method, so that it belongs to the copy in a deep copy of the module."""
+    if isinstance(entry, MethodType) and entry.__self__ is module:
+        return MethodType(wraps(entry.__func__)(call), module)
+    return update_wrapper(partial(call, module), entry)
+
+
+def _of_copy(entry: Callable[..., Any], owner: nn.Module) -> Callable[..., Any]:
+    """What a copy of the module runs, of which nothing is recorded."""
+    return MethodType(entry.__func__, owner) if isinstance(entry, MethodType) else entry
 
 
 def _recorded(
@@ -121,9 +144,11 @@ def _recorded(
     on_call: OnCall | None,
     on_return: OnReturn | None,
 ) -> Callable[..., Any]:
-    open_calls, spans = trace.open_calls, trace.spans
+    module, open_calls, spans = place.module, trace.open_calls, trace.spans
 
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(owner: nn.Module, /, *args: Any, **kwargs: Any) -> Any:
+        if owner is not module:
+            return _of_copy(entry, owner)(*args, **kwargs)
         index = place.of_call(open_calls)
         is_outermost = not any(running == index for running, _ in open_calls)
         caller = open_calls[-1][0] if open_calls else None
@@ -148,11 +173,13 @@ def _recorded(
 
 
 def _logged(
-    entry: Callable[..., Any], number: int, log: list[tuple[int, R]], meter: Callable[[], R]
+    entry: Callable[..., Any], module: nn.Module, number: int, log: list[tuple[int, R]], meter: Callable[[], R]
 ) -> Callable[..., Any]:
     append = log.append
 
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(owner: nn.Module, /, *args: Any, **kwargs: Any) -> Any:
+        if owner is not module:
+            return _of_copy(entry, owner)(*args, **kwargs)
         append((number, meter()))
         try:
             output = entry(*args, **kwargs)

@@ -1,10 +1,13 @@
+import copy
+import inspect
 from itertools import count
+from typing import Any
 
 import pytest
 import torch
 from torch import nn
 
-from profiles.tracing import tracing
+from profiles.tracing import call_log, tracing
 from profiles.tree import module_tree
 from tests.profiles.small_models import Net, Raising, Recursive, net_inputs
 
@@ -87,3 +90,53 @@ def test_inputs_and_outputs_are_shown() -> None:
         model(*args, **kwargs)
     assert calls == [(0, 1, ["ids_BP"])]
     assert returns == [4]
+
+
+class Copying(nn.Module):
+    """Runs a copy of its child, with other weights."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.child = nn.Linear(2, 2, bias=False)
+
+    def forward(self, x_BF: torch.Tensor) -> torch.Tensor:
+        twin = copy.deepcopy(self.child)
+        nn.init.zeros_(twin.weight)
+        output_BF: torch.Tensor = twin(x_BF)
+        return output_BF
+
+
+@pytest.mark.parametrize("watching", [tracing, call_log])
+def test_a_copy_made_meanwhile_runs_on_weights_of_its_own(watching: Any) -> None:
+    model = Copying()
+    with watching(module_tree(model), int) as trace:
+        assert model(torch.ones(1, 2)).eq(0).all()
+    assert [span.node for span in trace.spans] == [0]
+
+
+class Bypassing(nn.Module):
+    """Calls a child with a hook once as it should and once past its hooks."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.child = nn.Identity()
+        self.child.register_forward_hook(lambda _module, _args, output: output)
+
+    def forward(self, x_N: torch.Tensor) -> torch.Tensor:
+        return self.child.forward(self.child(x_N))
+
+
+@pytest.mark.parametrize("watching", [tracing, call_log])
+def test_calls_past_the_hooks_of_a_module_are_seen(watching: Any) -> None:
+    model = Bypassing()
+    with watching(module_tree(model), int) as trace:
+        model(torch.ones(1))
+    assert [span.is_outermost for span in trace.spans if span.node == 1] == [False, True, True]
+    assert not {"forward", "_compiled_call_impl"} & vars(model.child).keys()
+
+
+def test_the_signature_of_forward_stays() -> None:
+    model = Net()
+    before = inspect.signature(model.forward)
+    with tracing(module_tree(model), int):
+        assert inspect.signature(model.forward) == before
