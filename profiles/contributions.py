@@ -12,7 +12,7 @@ from profiles.matching import Match, match_modules
 from profiles.model_profile import SELF_KIND
 from profiles.records import ComponentProfile
 
-__all__ = ["METRICS", "Contribution", "Metric", "contributions", "explain", "metric_of", "own_values", "total_of"]
+__all__ = ["METRICS", "Contribution", "Metric", "contributions", "explain", "metric_of", "own_values"]
 
 Rows = Sequence[ComponentProfile]
 # Path and phase.
@@ -101,11 +101,6 @@ def own_values(rows: Rows, metric: str) -> dict[Place, float]:
         inclusive[place] = inside if value is None else float(value)
         own[place] = inclusive[place] - inside
     return {place: own[place] for place in modules}
-
-
-def total_of(rows: Rows, metric: str) -> float:
-    """The sum over all modules' own values, which is the model's value, all phases together."""
-    return sum(own_values(rows, metric).values())
 
 
 def contributions(
