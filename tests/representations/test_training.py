@@ -8,7 +8,7 @@ from profiles.errors import InputError, MeasurementError
 from representations.assignment import Representation, with_representation
 from representations.build import build_model
 from representations.datasets import Splits, SyntheticSpec, load_dataset, make_synthetic, split_dataset
-from representations.dhe.embedding import set_deduplication, set_streaming
+from representations.dhe.embedding import DheEmbedding, set_deduplication, set_streaming
 from representations.metrics import score
 from representations.presets import get_preset
 from representations.specs import DheSpec, Feature, HybridSpec, ModelSpec, TableSpec
@@ -102,8 +102,8 @@ def test_predicting_leaves_deduplication_and_streaming_as_they_were(splits: Spli
     set_deduplication(model, enabled=enabled)
     set_streaming(model, enabled=enabled)
     predict(model, splits.test)
-    dhe = model.embeddings[0]
-    assert (dhe.deduplicate, dhe.stream) == (enabled, enabled)
+    switches = [(dhe.deduplicate, dhe.stream) for dhe in model.modules() if isinstance(dhe, DheEmbedding)]
+    assert switches == [(enabled, enabled)] * 2
 
 
 def test_a_loss_that_is_not_finite_stops_training(splits: Splits) -> None:
