@@ -44,15 +44,38 @@ def local(rows: list[ComponentProfile]) -> list[ComponentProfile]:
     return [ComponentProfile.from_row({**row.to_row(), "device": "local-cpu"}) for row in rows]
 
 
-def test_without_known_peaks_only_points_are_drawn_and_the_note_says_so() -> None:
+def test_without_published_peaks_the_best_of_the_profile_is_a_dashed_roof() -> None:
     rows = local(ROWS)
-    assert roof_frame(roofline_frame(rows)).is_empty()
+    roofs = roof_frame(roofline_frame(rows), rows)
+    assert roofs["source"].unique().to_list() == ["achieved here"]
+    assert roofs["roof"].to_list()[0].endswith("memory 1 TB/s, achieved here")
+    assert roofs["flops_per_s"].max() == pytest.approx(3e12 / 9e-3)
     assert roofline_frame(rows)["roof_text"].unique().to_list() == ["not known"]
-    assert len(roofline_chart(rows).to_dict()["layer"]) == 2
+    dash = roofline_chart(rows).to_dict()["layer"][0]["encoding"]["strokeDash"]
+    assert dash["condition"][0]["value"] == [6, 4]
     assert roofline_note(rows) == (
-        "No roof is drawn for local-cpu in float32: the peaks are not known, only what was measured is. "
+        "No peaks are published for local-cpu in float32: the dashed roof is the best that modules of the profile "
+        "achieved, by arithmetic and by traffic, a lower bound of what the device can do. "
         "1 modules move bytes but count no FLOPs; their bandwidth is in the table."
     )
+
+
+def test_without_rows_nothing_was_achieved() -> None:
+    assert roof_frame(roofline_frame(local(ROWS))).is_empty()
+
+
+@pytest.mark.parametrize("rows", [ROWS, local(ROWS)])
+def test_roofs_span_the_chart(rows: list[ComponentProfile]) -> None:
+    ends = roof_frame(roofline_frame(rows), rows)["intensity"]
+    spec = roofline_chart(rows).to_dict()
+    points = next(layer for layer in spec["layer"] if layer["mark"]["type"] == "circle")
+    assert points["encoding"]["x"]["scale"]["domain"] == [ends.min(), ends.max()]
+
+
+def test_a_single_class_needs_no_legend() -> None:
+    spec = roofline_chart(ROWS).to_dict()
+    points = next(layer for layer in spec["layer"] if layer["mark"]["type"] == "circle")
+    assert points["encoding"]["color"]["legend"] is None
 
 
 def test_common_classes_have_colours_of_their_own() -> None:
@@ -61,13 +84,13 @@ def test_common_classes_have_colours_of_their_own() -> None:
     ]
     assert roofline_frame(rows)["group"].to_list()[-1] == "other classes"
     spec = roofline_chart(rows).to_dict()
-    assert spec["layer"][0]["encoding"]["color"]["scale"]["domain"][-1] == "other classes"
+    assert spec["layer"][2]["encoding"]["color"]["scale"]["domain"][-1] == "other classes"
 
 
 def test_names_that_would_lie_on_one_another_are_left_out() -> None:
     flops = {"a": 1e9, "b": 1.001e9, "c": 1e10}
     rows = [row(path=path, warm=latency(1.0), flops=count, bytes_moved=1e6) for path, count in flops.items()]
-    names = roofline_chart(rows).to_dict()["layer"][1]["data"]["name"]
+    names = roofline_chart(rows).to_dict()["layer"][3]["data"]["name"]
     assert [point["path"] for point in roofline_chart(rows).to_dict()["datasets"][names]] == ["a", "c"]
 
 
