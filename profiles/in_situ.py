@@ -14,14 +14,13 @@ from profiles.input_copies import clone_inputs
 from profiles.providers.target import InputBatch
 from profiles.records import Latency
 from profiles.stopwatch import Stopwatch
-from profiles.timing import Sample, gc_paused, summarize
+from profiles.timing import Sample, TimingOptions, gc_paused, summarize
 from profiles.tracing import Trace, call_log
 from profiles.tree import ModuleNode
 from profiles.units import NS_PER_MS
 
 __all__ = ["LEAST_VISIT_MS", "MOST_PASSES", "InSituTimes"]
 
-MOST_WALL_OVER_CPU = 1.05
 # Passes of a small model are repeated until a visit has taken so long, at most so often.
 LEAST_VISIT_MS = 30.0
 MOST_PASSES = 10
@@ -45,7 +44,8 @@ class _Pass:
 class InSituTimes:
     """Collects one sample per pass and node: inclusive time, and time outside the node's watched callees.
 
-    Passes in which calls are timed take turns with plain ones, so that what the timing costs is known.
+    Passes in which calls are timed take turns with plain ones, so that what the timing costs is known. Of `timing` only
+    what counts as contention matters.
     """
 
     def __init__(
@@ -55,7 +55,10 @@ class InSituTimes:
         batches: Sequence[InputBatch],
         torch_name: str,
         contexts: Sequence[Callable[[], AbstractContextManager[object]]] = (),
+        *,
+        timing: TimingOptions | None = None,
     ) -> None:
+        self._most_wall_over_cpu = (timing or TimingOptions()).max_wall_over_cpu
         self._nodes, self._model, self._contexts = nodes, model, contexts
         weight = sum(batch.weight for batch in batches)
         self._batches = [(batch, batch.weight / weight) for batch in batches]
@@ -75,7 +78,7 @@ class InSituTimes:
         wanted = passes
         while len(clean) < wanted and len(clean) + len(contended) < 2 * wanted:
             pair = self._pair(watched_first=len(clean) % 2 == 0)
-            is_clean = self._watch.is_cuda or max(one.wall_over_cpu for one in pair) <= MOST_WALL_OVER_CPU
+            is_clean = self._watch.is_cuda or max(one.wall_over_cpu for one in pair) <= self._most_wall_over_cpu
             (clean if is_clean else contended).append(pair)
             wanted = max(passes, min(MOST_PASSES, math.ceil(LEAST_VISIT_MS / pair[0].wall_ms)))
         for plain, watched in (*clean, *contended)[:wanted]:
@@ -91,9 +94,10 @@ class InSituTimes:
         return self._latency([(one, one.own_ms.get(index)) for one in self._watched])
 
     def share(self, index: int) -> float | None:
-        """The node's part of the model's time in the first pass; None where that is not known."""
-        first = self._watched[0].inclusive_ms
-        return first[index] / first[0] if index in first and first.get(0) else None
+        """The node's part of the model's time, the median of the passes so far; None where that is not known."""
+        times = (one.inclusive_ms for one in self._watched)
+        shares = [one[index] / one[0] for one in times if index in one and one.get(0)]
+        return median(shares) if shares else None
 
     @property
     def overhead(self) -> float:

@@ -16,7 +16,7 @@ class ProfileOptions:
     `max_depth`: the model itself is 0, None for all. `threads`: None for as many as torch has. `cold`: also with swept
     caches; `backward`: also the backward pass. `include` are globs on paths (the model's own is empty), `classes` names
     of classes; where given, only what matches is run alone. So is only what takes at least `min_share` of the model's
-    time in its first timed pass. The rows of all others say so and keep their time in the model.
+    time in the passes timed before. The rows of all others say so and keep their time in the model.
 
     A module is visited at least `visits` times, and again until the 95 % interval of its latency is at most `interval`
     of it to either side, it was visited twenty times as often, or all visits together took `budget_s` (None: a third

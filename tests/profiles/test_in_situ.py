@@ -1,8 +1,13 @@
+import math
+import time
+
+import pytest
 import torch
 from torch import nn
 
 from profiles.in_situ import InSituTimes
 from profiles.providers.target import InputBatch
+from profiles.timing import TimingOptions
 from profiles.tree import module_tree
 from tests.profiles.small_models import Raising
 
@@ -93,3 +98,48 @@ def test_inputs_that_share_memory_do_so_in_timed_passes() -> None:
     x_N = torch.ones(3)
     timed(Aliasing(), InputBatch(args=(x_N,), kwargs={"y_N": x_N}))
     assert set(shared) == {True}
+
+
+class Settling(nn.Module):
+    """Its child takes long in the first passes, and next to nothing later."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.child = Slowing()
+
+    def forward(self, x_N: torch.Tensor) -> torch.Tensor:
+        spin(0.002)
+        output_N: torch.Tensor = self.child(x_N)
+        return output_N
+
+
+class Slowing(nn.Module):
+    def __init__(self, long_calls: int = 2) -> None:
+        super().__init__()
+        self.calls, self.long_calls = 0, long_calls
+
+    def forward(self, x_N: torch.Tensor) -> torch.Tensor:
+        self.calls += 1
+        spin(0.04 if self.calls <= self.long_calls else 0.0)
+        return x_N
+
+
+def spin(seconds: float) -> None:
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+
+
+def test_a_share_is_that_of_most_passes() -> None:
+    share = timed(Settling(), InputBatch(args=(torch.ones(1),))).share(1)
+    assert share is not None
+    assert share < 0.5
+
+
+@pytest.mark.parametrize(("most", "passes"), [(math.inf, 1), (0.0, 2)])
+def test_passes_under_contention_are_taken_again(most: float, passes: int) -> None:
+    model, batches = Slowing(long_calls=99), (InputBatch(args=(torch.ones(1),)),)
+    timing = TimingOptions(max_wall_over_cpu=most)
+    InSituTimes(module_tree(model), model, batches, "cpu", timing=timing).visit(1)
+    # Each takes a plain pass and one in which calls are timed.
+    assert model.calls == 2 * passes
