@@ -116,7 +116,7 @@ def compare_modules(
         for module in (first, second):
             given = call.fresh()
             with preserved(module), call.context():
-                torch.manual_seed(0)
+                _seed(first, second)
                 outputs.append(_snapshot(module(*given.args, **given.kwargs)))
         rows.append(ModuleComparison(path=subject.path, call=place, outputs=_errors(outputs[0], outputs[1], limit)))
     return tuple(rows)
@@ -165,7 +165,7 @@ Recorded = list[tuple[str, int, list[torch.Tensor]]]
 def _recorded(model: nn.Module, batch: InputBatch) -> Recorded:
     args, kwargs = clone_inputs((batch.args, dict(batch.kwargs)))
     with preserved(model), torch.no_grad(), _recording(model) as calls:
-        torch.manual_seed(0)
+        _seed(model)
         model(*args, **kwargs)
     return calls
 
@@ -188,6 +188,14 @@ def _recording(model: nn.Module) -> Iterator[Recorded]:
             if not isinstance(module, torch.jit.ScriptModule) or not path:
                 watch(path, module, hooks)
         yield calls
+
+
+def _seed(*models: nn.Module) -> None:
+    """The generators that the models draw from, which `preserved` puts back; other devices keep theirs."""
+    tensors = [tensor for model in models for tensor in (*model.parameters(), *model.buffers())]
+    torch.default_generator.manual_seed(0)
+    for index in {tensor.device.index for tensor in tensors if tensor.is_cuda}:
+        torch.cuda.default_generators[index].manual_seed(0)
 
 
 def _snapshot(output: Any) -> list[torch.Tensor]:

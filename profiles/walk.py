@@ -22,6 +22,7 @@ from torch import nn
 from profiles.backward import backward_calls, backward_flops, backward_of
 from profiles.capture import Observation, observe
 from profiles.cold_cache import CacheSweeper
+from profiles.compute_dtype import with_compute_dtype
 from profiles.errors import InputError
 from profiles.fingerprint import current_fingerprint
 from profiles.in_situ import InSituTimes
@@ -99,6 +100,7 @@ def walking(
     for profiler in profilers:
         if profiler.needs_folder and options.folder is None:
             raise InputError(f"profiler {profiler.name}: must have a folder to write to, but got none")
+    preprocessors = sorted(preprocessors, key=lambda preprocessor: preprocessor.stage == "compile")
     with ExitStack() as stack:
         stack.enter_context(thread_count(options.threads) if options.threads else nullcontext())
         held = stack.enter_context(preserved(given, copies_parameters=options.backward))
@@ -134,7 +136,7 @@ class Walk:
         self._capture_s = spent.so_far()
         contexts = [*self._contexts, torch.enable_grad if options.backward else torch.no_grad]
         where = (self.nodes, target.model, target.batches, self._torch_name, contexts)
-        self._in_situ, self._in_situ_backward = InSituTimes(*where), InSituBackward(*where)
+        self._in_situ, self._in_situ_backward = InSituTimes(*where, timing=options.timing), InSituBackward(*where)
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -256,7 +258,8 @@ class Walk:
                 true_parameter_bytes=self.target.true_parameter_bytes.get(node.path),
             )
         )
-        return with_larger_calls(part, prepared.figures) if self.target.is_sample else part
+        part = with_larger_calls(part, prepared.figures) if self.target.is_sample else part
+        return with_compute_dtype(part, self.target.compute_dtypes)
 
     def _backward_flops(self, item: Visited) -> tuple[Finding, ...]:
         if item.run.failure:

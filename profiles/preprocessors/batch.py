@@ -16,6 +16,7 @@ from profiles.nested import tensors_of
 from profiles.preprocessors.batch_guess import doubled_batch
 from profiles.preprocessors.growth import Growth
 from profiles.preprocessors.option_text import positive
+from profiles.preprocessors.protocol import Stage
 from profiles.preprocessors.trial import trial
 from profiles.preservation import preserved
 from profiles.profilers.protocol import Figure
@@ -37,6 +38,7 @@ class BatchSize:
     """
 
     figures: tuple[Figure, ...] = (Figure(name="touched_rows", title="Rows looked up"),)
+    stage: Stage = "change"
 
     def __init__(self, samples: int, *, captured: int | None = None) -> None:
         if min(samples, captured or samples) < 1 or samples % (captured or samples):

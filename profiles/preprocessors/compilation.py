@@ -10,19 +10,20 @@ from importlib.util import find_spec
 from typing import Any
 
 import torch
+from torch import nn
 
 from profiles.capture import CapturedCall
 from profiles.errors import MeasurementError
 from profiles.nested import tensors_of
 from profiles.preprocessors.copies import model_tensors
 from profiles.preprocessors.option_text import one_of
+from profiles.preprocessors.protocol import Stage
 from profiles.profilers.protocol import Figure
 from profiles.providers.target import Target
 from profiles.subject import Subject
 
 __all__ = ["Compile"]
 
-_FINISHED = (torch.jit.ScriptModule, torch._dynamo.OptimizedModule)  # noqa: SLF001 (it has no public name)
 _MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 # One entry per shape and module is no accident here, and beyond these limits torch silently runs uncompiled code.
 _LIMITS = {"recompile_limit": 1 << 10, "accumulated_recompile_limit": 1 << 20}
@@ -37,6 +38,7 @@ class Compile:
     found.
     """
 
+    stage: Stage = "compile"
     figures: tuple[Figure, ...] = (Figure(name="compile_seconds", title="Compilation and first call (s)"),)
 
     def __init__(self, mode: str = "default", *, whole_model: bool = False, backend: str = "inductor") -> None:
@@ -68,7 +70,7 @@ class Compile:
         """The subject with its module compiled and run once per call; one that is compiled or scripted stays so."""
         if subject.is_model and not self.whole_model:
             return subject
-        if isinstance(subject.module, _FINISHED):
+        if _is_finished(subject.module):
             kept = f"compile: a {type(subject.module).__name__} stays as it is"
             return replace(subject, notes=(*subject.notes, kept))
         options: dict[str, Any] = {"mode": self.mode, "backend": self.backend, "dynamic": False}
@@ -85,6 +87,11 @@ class Compile:
     def context(self) -> AbstractContextManager[object]:
         """Nothing."""
         return nullcontext()
+
+
+def _is_finished(module: nn.Module) -> bool:
+    """Scripted or compiled; the compiler takes seconds to load, so that it is not named before it is needed."""
+    return isinstance(module, torch.jit.ScriptModule | torch._dynamo.OptimizedModule)  # noqa: SLF001 (no public name)
 
 
 def _first_call(subject: Subject, call: CapturedCall) -> None:

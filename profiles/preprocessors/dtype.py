@@ -10,6 +10,7 @@ from torch import nn
 from profiles.errors import MeasurementError
 from profiles.preprocessors.copies import model_tensors, model_with, target_with_inputs, with_tensors
 from profiles.preprocessors.option_text import one_of
+from profiles.preprocessors.protocol import Stage
 from profiles.profilers.protocol import Figure
 from profiles.providers.target import InputBatch, Target
 from profiles.subject import Subject
@@ -29,6 +30,7 @@ class CastDtype:
     """
 
     figures: tuple[Figure, ...] = ()
+    stage: Stage = "change"
 
     def __init__(self, dtype: str) -> None:
         self.name = f"dtype({one_of('dtype', dtype, _DTYPES)})"

@@ -9,6 +9,7 @@ import torch
 
 from profiles.nested import tensors_of
 from profiles.preprocessors.option_text import no_option, one_of
+from profiles.preprocessors.protocol import Stage
 from profiles.profilers.protocol import Figure
 from profiles.providers.target import Target
 from profiles.subject import Subject
@@ -22,6 +23,7 @@ class Autocast:
     """Runs everything under `torch.autocast`, on the CPU and the accelerator alike."""
 
     figures: tuple[Figure, ...] = ()
+    stage: Stage = "change"
 
     def __init__(self, dtype: str) -> None:
         self.name = f"autocast({one_of('autocast', dtype, _DTYPES)})"
@@ -33,8 +35,9 @@ class Autocast:
         return cls(text)
 
     def prepare_target(self, target: Target) -> Target:
-        """The target itself."""
-        return target
+        """The target, whose products run in the lower type; those of float64 are left alone."""
+        lower = str(self._dtype).removeprefix("torch.")
+        return replace(target, compute_dtypes=dict.fromkeys(("float32", "float16", "bfloat16"), lower))
 
     def prepare_subject(self, subject: Subject) -> Subject:
         """The subject itself: its calls were captured under autocast."""
@@ -53,6 +56,7 @@ class Tf32:
     """Lets float32 products and convolutions of NVIDIA devices use TensorFloat-32; elsewhere a note says so."""
 
     figures: tuple[Figure, ...] = ()
+    stage: Stage = "change"
 
     def __init__(self) -> None:
         self.name = "tf32"
@@ -67,7 +71,7 @@ class Tf32:
         """The target, with a note where nothing of it is on such a device."""
         tensors = [*target.model.parameters(), *tensors_of([(batch.args, batch.kwargs) for batch in target.batches])]
         if any(tensor.is_cuda for tensor in tensors):
-            return target
+            return replace(target, compute_dtypes={"float32": "tf32", **target.compute_dtypes})
         return replace(target, notes=(*target.notes, "tf32: nothing is on a CUDA device, so it changes nothing"))
 
     def prepare_subject(self, subject: Subject) -> Subject:

@@ -1,25 +1,29 @@
 """The extension point through which a model, or a module about to be profiled alone, is changed beforehand."""
 
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import Literal, Protocol
 
 from profiles.profilers.protocol import Figure
 from profiles.providers.target import Target
 from profiles.subject import Subject
 
-__all__ = ["Preprocessor"]
+__all__ = ["Preprocessor", "Stage"]
+
+# What compiles comes after all changes, whatever the order given: it compiles what these leave.
+Stage = Literal["change", "compile"]
 
 
 class Preprocessor(Protocol):
-    """Applied in the order given; tested by subclassing `profiles.testing.PreprocessorContract`.
+    """Applied in the order given within each stage; tested by subclassing `profiles.testing.PreprocessorContract`.
 
     `name` is what the rows carry, options included: `autocast(bfloat16)`; `figures` are those that it puts into its
-    subjects' `figures`, but for the fields of a row. The user's own model and inputs are left as they were: what has to
-    change them works on copies, or takes the change back.
+    subjects' `figures`, but for the fields of a row; `stage` is `compile` for what is to come after all others. The
+    user's own model and inputs are left as they were: what has to change them works on copies, or takes it back.
     """
 
     name: str
     figures: tuple[Figure, ...]
+    stage: Stage
 
     def prepare_target(self, target: Target) -> Target:
         """The model and batches that are captured; called once."""

@@ -13,6 +13,7 @@ from profiles.input_copies import clone_inputs, storage_key
 from profiles.nested import tensors_of
 from profiles.preprocessors.copies import model_with, target_with_inputs, with_tensors
 from profiles.preprocessors.option_text import positive
+from profiles.preprocessors.protocol import Stage
 from profiles.preprocessors.trial import trial
 from profiles.profilers.protocol import Figure
 from profiles.providers.target import InputBatch, Target
@@ -33,6 +34,7 @@ class CutRows:
     """
 
     figures: tuple[Figure, ...] = ()
+    stage: Stage = "change"
 
     def __init__(self, rows: int) -> None:
         if rows < 1:

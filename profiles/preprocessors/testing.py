@@ -102,7 +102,7 @@ class _Recording:
 
     def __init__(self, preprocessor: Preprocessor) -> None:
         self._preprocessor = preprocessor
-        self.name, self.figures = preprocessor.name, preprocessor.figures
+        self.name, self.figures, self.stage = preprocessor.name, preprocessor.figures, preprocessor.stage
         self.prepare_target, self.context = preprocessor.prepare_target, preprocessor.context
         self.found: set[str] = set()
 

@@ -127,10 +127,13 @@ class _MemoryRun:
         figures: dict[str, Any] = {"peak_memory_bytes": self._peak_bytes, "allocated_bytes": self._kept_bytes}
         if self._subject.path in at_peak:
             figures["memory_at_peak_bytes"] = float(at_peak[self._subject.path])
+        is_apart = not at_peak or self._subject.path in at_peak
+        notes = () if is_apart else ("memory: its part of the peak is not told apart, what it is in runs as one piece",)
         folder = self._opened.folder
         if self._snapshot is None or folder is None:
-            return Finding(figures=figures)
-        return Finding(figures=figures, artefacts={"memory snapshot": self._snapshot.relative_to(folder).as_posix()})
+            return Finding(figures=figures, notes=notes)
+        name = self._snapshot.relative_to(folder).as_posix()
+        return Finding(figures=figures, artefacts={"memory snapshot": name}, notes=notes)
 
     def _measure(self, call: CapturedCall) -> tuple[int, int]:
         subject = self._subject

@@ -36,7 +36,8 @@ class Target:
     Of a model that was scaled down to fit the device, `true_parameter_bytes` holds by module path the bytes that the
     modules were asked for with, of every module whose bytes differ: the scaled ones and all that contain them.
     `resized` gives the first batch with another number of samples. `is_sample` tells that modules run alone on larger
-    calls than the model makes, so that FLOPs and bytes that are seen in the model are not theirs.
+    calls than the model makes, so that FLOPs and bytes that are seen in the model are not theirs. `compute_dtypes` are
+    the types in which products run, by those of the parameters, where they differ (autocast, `tf32`): MFU is by theirs.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Target:
     notes: tuple[str, ...] = ()
     resized: Callable[[int], InputBatch] | None = None
     is_sample: bool = False
+    compute_dtypes: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.batches:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from torch import nn
 
+from profiles.preprocessors.protocol import Stage
 from profiles.profilers.protocol import Figure, Finding, ProfilerRun
 from profiles.providers.target import Target
 from profiles.subject import Subject
@@ -61,6 +62,7 @@ class Doubling:
     name: str = "doubling"
     refused: type[nn.Module] | None = None
     entered: int = 0
+    stage: Stage = "change"
     figures: tuple[Figure, ...] = ()
 
     def prepare_target(self, target: Target) -> Target:

@@ -172,3 +172,12 @@ def test_two_versions_of_a_submodule_on_its_captured_inputs() -> None:
     with torch.no_grad():
         other.get_parameter("bias")[0] += 1
     assert not compare_modules(subject.module, other, subject)[0].is_equal
+
+
+def test_generators_of_devices_where_nothing_is_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def seed_all(_seed: int) -> None:
+        raise AssertionError("seeds every device")
+
+    monkeypatch.setattr(torch.cuda, "manual_seed_all", seed_all)
+    model = nn.Sequential(nn.Linear(4, 4), nn.Dropout())
+    assert compare_models(model, model, InputBatch(args=(torch.ones(2, 4),))).is_equal

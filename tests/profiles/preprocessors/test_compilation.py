@@ -1,4 +1,6 @@
 import dataclasses
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -6,9 +8,11 @@ from torch import nn
 
 from profiles.capture import CapturedCall
 from profiles.errors import InputError, MeasurementError
+from profiles.preprocessors.batch import BatchSize
 from profiles.preprocessors.compilation import Compile
 from profiles.subject import Subject
-from tests.profiles.preprocessors.targets import two_layers
+from profiles.walk import ProfileOptions, profile_target
+from tests.profiles.preprocessors.targets import tagger_target, two_layers
 
 
 def subject(module: nn.Module, *inputs: torch.Tensor, path: str = "part") -> Subject:
@@ -94,3 +98,19 @@ def test_the_backward_pass_is_compiled_too_and_leaves_no_gradient() -> None:
     assert is_compiled(prepared)
     assert module.weight.grad is None
     assert x_BF.grad is None
+
+
+def test_importing_it_does_not_load_the_compiler() -> None:
+    code = "import sys, profiles.preprocessors.compilation; assert 'torch._dynamo' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_whatever_the_order_modules_are_compiled_after_their_calls_have_grown() -> None:
+    torch._dynamo.utils.counters.clear()
+    profile = profile_target(
+        tagger_target(),
+        options=ProfileOptions(threads=1, seconds_per_visit=1e-4, budget_s=0.0, include=("head",)),
+        preprocessors=[Compile(backend="aot_eager"), BatchSize(8, captured=4)],
+    )
+    assert profile.rows[0].preprocessors == ("batch(8@4)", "compile")
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 1

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from profiles.preprocessors import Preprocessor, preprocessors
+from profiles.preprocessors.protocol import Stage
 from profiles.profilers.protocol import Figure
 from profiles.providers.target import InputBatch, Target
 from profiles.subject import Subject
@@ -64,6 +65,7 @@ class Careless:
 
     name = "careless+"
     figures: tuple[Figure, ...] = ()
+    stage: Stage = "change"
 
     def prepare_target(self, target: Target) -> Target:
         target.args[0].add_(1)

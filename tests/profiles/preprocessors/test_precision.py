@@ -2,9 +2,11 @@ from typing import Any
 
 import pytest
 import torch
+from torch import nn
 
 from profiles.errors import InputError
 from profiles.preprocessors.precision import Autocast, Tf32
+from profiles.providers.target import InputBatch, Target
 from profiles.walk import ProfileOptions, profile_target
 from tests.profiles.preprocessors.targets import two_layers
 
@@ -60,3 +62,18 @@ def test_tf32_says_where_it_changes_nothing() -> None:
 def test_tf32_takes_no_option() -> None:
     with pytest.raises(InputError, match="tf32: takes no option, but got 'x'"):
         Tf32.from_text("x")
+
+
+@pytest.mark.parametrize(("dtype", "expected"), [(torch.float32, "bfloat16"), (torch.float64, "float64")])
+def test_rows_have_the_type_in_which_products_run_under_autocast(dtype: torch.dtype, expected: str) -> None:
+    target = Target(
+        name="one", model=nn.Linear(4, 4, dtype=dtype), batches=(InputBatch(args=(torch.rand(2, 4, dtype=dtype),)),)
+    )
+    (row,) = profile_target(target, options=QUICK, preprocessors=[Autocast("bfloat16")]).rows
+    assert row.dtype == expected
+
+
+def test_autocast_goes_before_tf32_which_is_for_cuda_devices_alone() -> None:
+    target = Tf32().prepare_target(Autocast("bfloat16").prepare_target(two_layers()))
+    assert target.compute_dtypes["float32"] == "bfloat16"
+    assert not Tf32().prepare_target(two_layers()).compute_dtypes

@@ -150,3 +150,12 @@ def test_a_compiled_model_is_one_part_and_what_is_compiled_in_a_model_is_one() -
     model[1] = cast("nn.Module", torch.compile(model[1]))
     part = analyse(subject)
     assert {kernel.path for kernel in part.kernels} >= {"0", "1"}
+
+
+def test_what_runs_inside_one_piece_says_why_it_has_no_figures() -> None:
+    model = nn.Sequential(nn.Linear(8, 8), nn.ReLU())
+    subjects = subjects_of(model, torch.ones(4, 8))
+    compiled = cast("nn.Module", torch.compile(model, backend="eager"))
+    found = findings_of(Kernels(), {**subjects, "": prepared(subjects[""], compiled)})
+    assert found["0"].figures == {}
+    assert found["0"].notes == ("kernels: its time is not told apart, what it is in runs as one piece",)

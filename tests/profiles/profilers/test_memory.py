@@ -1,5 +1,5 @@
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
@@ -10,7 +10,7 @@ from profiles.profilers.memory import Memory, memory_use
 from profiles.profilers.session import Allocation
 from profiles.providers import InputBatch
 from profiles.subject import Phase
-from tests.profiles.profilers.subjects import findings_of, subjects_of
+from tests.profiles.profilers.subjects import findings_of, prepared, subjects_of
 from tests.profiles.small_models import Net, net_inputs
 
 # Four samples of eight float32.
@@ -96,3 +96,12 @@ def test_options_of_memory() -> None:
     assert Memory.from_text("depth=2").depth == Memory.from_text("2").depth == 2
     with pytest.raises(InputError, match="depth must be >= 0"):
         Memory.from_text("depth=-1")
+
+
+def test_what_runs_inside_one_piece_says_why_its_part_of_the_peak_is_not_known() -> None:
+    model = chain()
+    subjects = subjects_of(model, torch.ones(4, 8))
+    compiled = cast("nn.Module", torch.compile(model, backend="eager"))
+    found = findings_of(Memory(), {**subjects, "": prepared(subjects[""], compiled)})
+    assert "memory_at_peak_bytes" not in found["1"].figures
+    assert found["1"].notes == ("memory: its part of the peak is not told apart, what it is in runs as one piece",)
