@@ -183,7 +183,7 @@ def _excesses(base: alt.Chart, scale: alt.Scale, right: str) -> alt.Chart:
 def _skipped(base: alt.Chart, scale: alt.Scale) -> alt.Chart:
     """Modules without a time, side by side where they would be."""
     skipped: alt.Chart = (
-        base.transform_filter("datum.provenance === 'skipped'")
+        base.transform_filter("datum.provenance === 'skipped' && datum.end <= datum.x0")
         .transform_calculate(lower="datum.depth + 0.8")
         .mark_text(
             clip=True, text="×", fontSize=13, fontWeight=700, xOffset=alt.ExprRef("datum.skipped_px"), tooltip=tooltip()

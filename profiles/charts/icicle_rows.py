@@ -7,14 +7,14 @@ from typing import Any
 import polars as pl
 
 from profiles.charts.layout import Rectangle, icicle_layout, parent_indices
+from profiles.charts.marks import row_mark
 from profiles.charts.table import component_figures, component_table
 from profiles.profilers.protocol import Figure
 from profiles.records import ComponentProfile
 from profiles.units import format_bytes, format_count, format_ms
 
-__all__ = ["MARKS", "PLACE_COLUMNS", "icicle_frame"]
+__all__ = ["PLACE_COLUMNS", "icicle_frame"]
 
-MARKS: Mapping[str, str] = {"aggregated": "Σ ", "estimated": "≈ ", "skipped": "× "}
 PLACE_COLUMNS = ("x0", "x1", "end", "depth", "depth_end", "excess", "gap", "skipped_px")
 # Less is noise of the two medians.
 _LEAST_EXCESS = 0.005
@@ -61,7 +61,7 @@ def icicle_frame(
         "share": shares,
         "inside": inside,
         "label": [
-            MARKS.get(row.provenance, "") + (names or _NO_NAMES).get(row.path, line["name"])
+            f"{row_mark(row)} {(names or _NO_NAMES).get(row.path, line['name'])}".strip()
             for row, line in zip(chosen, lines, strict=True)
         ],
         **_texts(lines, shares, inside),

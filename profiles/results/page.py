@@ -78,9 +78,7 @@ def summary_tiles(profile: ModelProfile) -> tuple[Tile, ...]:
         Tile(label="MFU", figure=f"{root.mfu:.1%}", note=f"{root.device}, {root.dtype}")
         if root.mfu is not None
         else None,
-        Tile(label="Parameters", figure=format_bytes(root.parameter_bytes), note=root.dtype)
-        if root.parameter_bytes is not None
-        else None,
+        _parameters_tile(root),
         Tile(label="Peak memory", figure=format_bytes(root.peak_memory_bytes), note="alone")
         if root.peak_memory_bytes is not None
         else None,
@@ -99,6 +97,16 @@ def _latency_tile(label: str, latency: Latency | None, note: str) -> Tile | None
     if latency is None:
         return None
     return Tile(label=label, figure=format_ms(latency.median_ms), note=f"± {format_ms(latency.iqr_ms)} IQR, {note}")
+
+
+def _parameters_tile(root: ComponentProfile) -> Tile | None:
+    """Of a model whose tables were cut, the bytes of the whole one and those that were profiled."""
+    if root.parameter_bytes is None:
+        return None
+    profiled, whole = format_bytes(root.parameter_bytes), root.figures.get("true_parameter_bytes")
+    if whole is None:
+        return Tile(label="Parameters", figure=profiled, note=root.dtype)
+    return Tile(label="Parameters", figure=format_bytes(round(whole)), note=f"{profiled} profiled, {root.dtype}")
 
 
 def _machine(root: ComponentProfile) -> str:

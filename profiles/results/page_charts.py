@@ -12,8 +12,8 @@ __all__ = ["profile_charts"]
 
 _ICICLE_NOTE = (
     "A click zooms into a module; a double click, or one on the line above the modules, goes back. Σ and a dark edge: "
-    "summed from its parts. ≈ and a dashed edge: estimated. ×: skipped, no time known. Dashed and +%: what its parts "
-    "come to beyond it. Pale grey and dashed: not attributed, as its parts' medians, of separate passes, come "
+    "summed from its parts. ≈ and a dashed edge: estimated. ×: skipped. ○: left out by a filter. Dashed and +%: what "
+    "its parts come to beyond it. Pale grey and dashed: not attributed, as its parts' medians of separate passes come "
     "to less than its own. Grey: not known. (self) is what a module does outside its parts."
 )
 

@@ -1,10 +1,11 @@
 """The tables of a profile's page, as texts with the values that they sort by."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from operator import itemgetter
 from urllib.parse import quote
 
+from profiles.charts.marks import row_mark, row_reason
 from profiles.charts.table import component_figures
 from profiles.kernel_time import KernelTime
 from profiles.model_profile import SELF_KIND, CallProfile, ModelProfile
@@ -24,8 +25,6 @@ _FILES_NOTE = (
     "A trace opens in Perfetto (ui.perfetto.dev, “Open trace file”), a memory snapshot in "
     "docs.pytorch.org/memory_viz; both read the file in the browser."
 )
-
-_MARKS: Mapping[str, str] = {"aggregated": "Σ", "estimated": "≈", "skipped": "×"}
 
 
 def page_tables(profile: ModelProfile) -> tuple[Table, ...]:
@@ -92,14 +91,13 @@ def _depth_heading(depth: int, count: int) -> str:
 
 def _remark(row: ComponentProfile) -> str:
     """The reason, where it is not the same of every row of the kind."""
-    return row.reason if row.kind != SELF_KIND else ""
+    return row_reason(row) if row.kind != SELF_KIND else ""
 
 
 def _path(row: ComponentProfile, profile: ModelProfile) -> str:
-    mark = _MARKS.get(row.provenance, "")
     name = row.path or profile.name or row.class_name
     phase = "" if row.phase == "forward" else f" ({row.phase})"
-    return f"{mark} {name}{phase}".strip()
+    return f"{row_mark(row)} {name}{phase}".strip()
 
 
 def _links(row: ComponentProfile, with_kernels: Iterable[str | None]) -> tuple[Link, ...]:

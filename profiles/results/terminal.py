@@ -5,20 +5,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from profiles.charts.layout import parent_indices
+from profiles.charts.marks import LEFT_OUT_MARK, row_mark, row_reason
 from profiles.model_profile import ModelProfile
 from profiles.records import ComponentProfile
-from profiles.units import format_bytes, format_count, format_ms
+from profiles.units import MS_PER_S, format_bytes, format_count, format_ms
 
-__all__ = ["MARKS", "profile_lines"]
+__all__ = ["profile_lines"]
 
-MARKS: Mapping[str, str] = {"measured": "", "aggregated": "Σ", "estimated": "≈", "skipped": "×"}
 _BLOCKS = " ▏▎▍▌▋▊▉"
 _BAR_CELLS = 12
 _BAR_WIDTH = _BAR_CELLS + len(" 100.0%")
 _GAP = 2
 _MOST_NAME = 44
 _LEAST_CLASS = 8
-_HEADINGS = ("in situ", "alone", "FLOPs", "MFU", "params")
+# The last ones give way first where the terminal is narrow; the extra ones even before class names.
+_HEADINGS = ("in situ", "alone", "FLOPs", "MFU", "params", "cold", "TFLOP/s", "GB/s")
+_EXTRA = frozenset({"cold", "TFLOP/s", "GB/s"})
 _NO_FIGURES = ("",) * len(_HEADINGS)
 
 
@@ -28,6 +30,7 @@ class _Line:
 
     name: str
     class_name: str
+    mark: str = ""
     share: float | None
     figures: tuple[str, ...]
     remark: int | None = None
@@ -38,7 +41,8 @@ def profile_lines(profile: ModelProfile, width: int = 100, most: int = 60, phase
 
     A bar is the share of the model's time in the model. Of more than `most` rows those with the most time are shown,
     with the modules that hold them; a line says what is left out. Σ, ≈ and × mark aggregated, estimated and skipped
-    rows, a number in brackets the remark on a row. Where the terminal is narrow, class names and then figures give way.
+    rows, ○ those that a filter left out, a number in brackets the remark on a row. Where the terminal is narrow, cold
+    times and rates, then class names and then other figures give way.
     """
     rows = [row for row in profile.rows if row.phase == phase]
     if not rows:
@@ -111,9 +115,9 @@ def _tree(
 
 def _line(row: ComponentProfile, name: str, whole: float | None, remark: int | None) -> _Line:
     time_ms = _time_ms(row)
-    mark = MARKS[row.provenance]
     return _Line(
-        name=f"{name} {mark}".rstrip(),
+        name=name,
+        mark=row_mark(row),
         class_name=row.class_name if row.kind != "self" else "",
         share=time_ms / whole if time_ms is not None and whole else None,
         figures=(
@@ -122,9 +126,18 @@ def _line(row: ComponentProfile, name: str, whole: float | None, remark: int | N
             format_count(row.flops, "FLOP") if row.flops else "",
             f"{row.mfu:.1%}" if row.mfu is not None else "",
             format_bytes(row.parameter_bytes) if row.parameter_bytes else "",
+            format_ms(row.cold.median_ms) if row.cold else "",
+            _rate(row.flops, row, 1e12),
+            _rate(row.bytes_moved, row, 1e9),
         ),
         remark=remark,
     )
+
+
+def _rate(amount: float | None, row: ComponentProfile, unit: float) -> str:
+    """Achieved alone and warm."""
+    alone_ms = row.warm.median_ms if row.warm else 0.0
+    return f"{amount * MS_PER_S / alone_ms / unit:.3g}" if amount and alone_ms else ""
 
 
 def _rest(left: Sequence[ComponentProfile], indent: str, whole: float | None) -> _Line:
@@ -136,14 +149,14 @@ def _rest(left: Sequence[ComponentProfile], indent: str, whole: float | None) ->
 
 def _layout(lines: Sequence[_Line], width: int) -> list[str]:
     """The lines in columns; columns that nobody fills are left out."""
-    names = min(max(len(line.name) for line in lines), _MOST_NAME)
+    names = min(max(len(f"{line.name} {line.mark}".rstrip()) for line in lines), _MOST_NAME)
     sizes, classes = _columns(lines, width - names)
     heads = [_HEADINGS[index].rjust(size) for index, size in sizes.items()]
     table = [_joined(["".ljust(names), _cell("class", classes), " " * _BAR_WIDTH, *heads], width)]
     for line in lines:
         figures = [line.figures[index].rjust(size) for index, size in sizes.items()]
         remark = f"[{line.remark}]" if line.remark else ""
-        cells = [_cell(line.name, names), _cell(line.class_name, classes), _bar(line.share), *figures, remark]
+        cells = [_name_cell(line, names), _cell(line.class_name, classes), _bar(line.share), *figures, remark]
         table.append(_joined(cells, width))
     return table
 
@@ -160,13 +173,23 @@ def _columns(lines: Sequence[_Line], width: int) -> tuple[dict[int, int], int]:
     while True:
         taken = _GAP + _BAR_WIDTH + sum(_GAP + size for size in sizes.values()) + remarks
         classes = min(width - taken - _GAP, wanted)
-        if taken <= width or len(sizes) <= 1:
-            return sizes, classes if classes >= min(wanted, _LEAST_CLASS) else 0
+        has_classes = classes >= min(wanted, _LEAST_CLASS)
+        is_spared = not has_classes and _HEADINGS[max(sizes, default=0)] in _EXTRA
+        if (taken <= width and not is_spared) or len(sizes) <= 1:
+            return sizes, classes if has_classes else 0
         sizes.popitem()
 
 
 def _joined(cells: Sequence[str], width: int) -> str:
     return (" " * _GAP).join(cell for cell in cells if cell)[:width].rstrip()
+
+
+def _name_cell(line: _Line, size: int) -> str:
+    """A long name is cut, its mark is not."""
+    if not line.mark:
+        return _cell(line.name, size)
+    room = size - len(line.mark) - 1
+    return f"{_cell(line.name, min(room, len(line.name)))} {line.mark}".ljust(size)
 
 
 def _cell(text: str, size: int) -> str:
@@ -189,5 +212,6 @@ def _time_ms(row: ComponentProfile) -> float | None:
 
 def _remark(row: ComponentProfile) -> str:
     if row.provenance == "measured":
-        return row.reason
-    return row.provenance + (f": {row.reason}" if row.reason else "")
+        return row_reason(row)
+    words = "left out" if row_mark(row) == LEFT_OUT_MARK else row.provenance
+    return words + (f": {row_reason(row)}" if row.reason else "")

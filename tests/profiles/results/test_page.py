@@ -120,6 +120,12 @@ def test_the_tiles_sum_the_model_up() -> None:
     }  # fmt: skip
 
 
+def test_of_a_model_with_cut_tables_both_sizes_are_told() -> None:
+    cut = row(parameter_bytes=4000, figures={"true_parameter_bytes": 8e9})
+    (tile,) = [tile for tile in summary_tiles(sample_profile(rows=(cut,))) if tile.label == "Parameters"]
+    assert (tile.figure, tile.note) == ("8 GB", "4 kB profiled, float32")
+
+
 class Elements(HTMLParser):
     def __init__(self) -> None:
         super().__init__()

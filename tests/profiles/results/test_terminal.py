@@ -46,9 +46,29 @@ def test_no_line_of_the_tree_is_wider_than_the_terminal(width: int) -> None:
 
 def test_a_wide_terminal_shows_classes_and_every_figure() -> None:
     head, model, *_ = profile_lines(sample_profile(), width=140)
-    assert head.split() == ["class", "in", "situ", "alone", "FLOPs", "MFU", "params"]
-    assert "Net" in model
-    assert "30.0%" in model
+    assert head.split() == ["class", "in", "situ", "alone", "FLOPs", "MFU", "params", "cold", "TFLOP/s", "GB/s"]
+    assert model.split()[-7:] == ["30.0%", "4", "kB", "12", "ms", "1", "33.3"]
+
+
+def test_a_narrower_terminal_spares_cold_times_and_rates_first() -> None:
+    (head, *_) = profile_lines(sample_profile(), width=110)
+    assert head.split()[:6] == ["class", "in", "situ", "alone", "FLOPs", "MFU"]
+    assert "GB/s" not in head
+
+
+def test_a_long_name_is_cut_but_not_its_mark() -> None:
+    rows = (row(in_situ=latency(1.0)), row(path="a" * 60, depth=1, provenance="skipped", reason="never called"))
+    lines = profile_lines(ModelProfile(rows=rows, profile_seconds=1.0), width=120)
+    assert lines[2].startswith("└─ aaa")
+    assert lines[2][:44].endswith("a… ×")
+
+
+def test_modules_left_out_as_too_small_share_one_remark() -> None:
+    reason = "not run alone: takes {}% of the model's time, less than 5.00%"
+    small = [row(path=f"m{i}", depth=1, provenance="skipped", reason=reason.format(f"{i}.00")) for i in range(3)]
+    lines = profile_lines(ModelProfile(rows=(row(in_situ=latency(1.0)), *small), profile_seconds=1.0))
+    assert [line.split()[2] for line in lines[2:5]] == ["○", "○", "○"]
+    assert lines[5:] == ["[1] left out: not run alone: takes less than 5.00% of the model's time"]
 
 
 def test_of_many_modules_the_slowest_are_shown_and_the_rest_is_counted() -> None:
