@@ -42,7 +42,7 @@ def test_every_module_has_the_time_of_the_nodes_that_its_calls_made() -> None:
     assert act
     assert light
     assert whole.n >= whole.visits == 3
-    assert heavy.median_ms + act.median_ms + light.median_ms < whole.median_ms
+    assert max(heavy.median_ms, act.median_ms, light.median_ms) < whole.median_ms
     assert min(heavy.median_ms, act.median_ms, light.median_ms) > 0
     assert times.inclusive(4) is None
     assert all(parameter.grad is None for parameter in model.parameters())
