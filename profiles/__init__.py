@@ -36,7 +36,6 @@ from profiles.timing import TimingOptions, measure_latency
 if TYPE_CHECKING:
     from profiles.bring_up import compare_devices
     from profiles.diff import diff_profiles
-    from profiles.diff import diff_profiles
     from profiles.executors.in_process import InProcessExecutor
     from profiles.executors.ray import RayExecutor
     from profiles.hotspots import rank_hotspots
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
     from profiles.opportunity import size_opportunity
     from profiles.profile_options import ProfileOptions, ProfileProgress
     from profiles.regression import explain_regression
-    from profiles.results.profile_file import load_profile, save_profile
     from profiles.results.profile_file import load_profile, save_profile
     from profiles.roofline import Roofline, achieved_roofline
     from profiles.substitution import judge_substitution
@@ -94,7 +92,6 @@ __all__ = [
     "get_hardware",
     "judge_substitution",
     "load_profile",
-    "load_profile",
     "load_target",
     "local_devices",
     "make_component",
@@ -125,16 +122,13 @@ __getattr__ = lazy_attributes(
         "compare_models": "profiles.numeric",
         "compare_modules": "profiles.numeric",
         "diff_profiles": "profiles.diff",
-        "diff_profiles": "profiles.diff",
         "explain_regression": "profiles.regression",
         "judge_substitution": "profiles.substitution",
-        "load_profile": "profiles.results.profile_file",
         "load_profile": "profiles.results.profile_file",
         "merge_parts": "profiles.walk",
         "profile_model": "profiles.walk",
         "profile_target": "profiles.walk",
         "rank_hotspots": "profiles.hotspots",
-        "save_profile": "profiles.results.profile_file",
         "save_profile": "profiles.results.profile_file",
         "size_opportunity": "profiles.opportunity",
         "walking": "profiles.walk",
