@@ -16,6 +16,7 @@ from profiles.units import NS_PER_MS
 
 __all__ = ["KernelAnalysis", "KernelSums"]
 
+MOST_TOLD = 3
 LEAST_SHARE_TOLD = 0.01
 
 
@@ -48,7 +49,9 @@ class KernelAnalysis:
     def _told(self, by_operator: Mapping[str, float]) -> str:
         ranked = sorted(by_operator.items(), key=lambda item: -item[1])
         least_ms = LEAST_SHARE_TOLD * self.total_ms
-        return ", ".join(f"{name} {ms / self.total_ms:.1%}" for name, ms in ranked if ms >= least_ms)
+        found = [f"{name} {ms / self.total_ms:.1%}" for name, ms in ranked if ms >= least_ms]
+        more = [f"and {len(found) - MOST_TOLD} more"] if len(found) > MOST_TOLD else []
+        return ", ".join([*found[:MOST_TOLD], *more])
 
 
 class KernelSums:
