@@ -83,7 +83,7 @@ def test_a_profile_as_json_has_the_keys_that_scripts_rely_on(capsys: pytest.Capt
     assert main(["profile", TARGET, "--depth", "0", "--no-cold", "--json"]) == 0
     body = json.loads(capsys.readouterr().out)
     assert list(body) == [
-        "modules", "called", "measured", "aggregated", "skipped", "latency_ms", "flops", "parameter_bytes",
+        "modules", "called", "measured", "aggregated", "skipped", "left_out", "latency_ms", "flops", "parameter_bytes",
         "profile_seconds",
     ]  # fmt: skip
     assert body["modules"] == 1

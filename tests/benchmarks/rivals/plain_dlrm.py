@@ -30,7 +30,7 @@ class PlainDlrm(nn.Module):
         self.tables = tables
         self.top = _mlp((spec.interaction_width, *spec.top_mlp), last=nn.Identity())
         count = len(spec.features) + 1
-        self.register_buffer("pairs_2P", torch.tril_indices(count, count, offset=-1))
+        self.register_buffer("pairs_2P", torch.triu_indices(count, count, offset=1))
 
     def forward(self, dense_BF: Tensor, ids_BS: Tensor) -> Tensor:
         bottom_BD = self.bottom(dense_BF)
