@@ -17,7 +17,9 @@ MEANING = """\
   share; the *difference* to the reference, taken seed by seed, is what compares. An interval that holds 0 shows no
   difference.
 - **FLOPs** are per sample, 2 per multiply-accumulate of matrix products, and 8 per hash."""
-_WIDTH, _HEIGHT = 520, 320
+_WIDTH, _HEIGHT = 760, 420
+# Colours in the palette's order, strongest contrasts first.
+_KINDS = ("table", "hybrid", "select", "dhe", "mixed-dimension", "robe", "quotient-remainder", "tensor-train")
 
 
 def accuracy_table(rows: Sequence[Mapping[str, Any]], reference: str) -> str:
@@ -46,8 +48,9 @@ def accuracy_chart(rows: Sequence[Mapping[str, Any]], cost: str, title: str) -> 
     import polars as pl
     import vl_convert
 
-    from profiles.charts import themed
+    from profiles.charts import PALETTE, themed
 
+    rows = sorted(rows, key=lambda row: -row["auc"])
     frame = pl.DataFrame({
         "representation": [row["representation"] for row in rows],
         "kind": [row["representation"].partition(" ")[0] for row in rows],
@@ -55,21 +58,34 @@ def accuracy_chart(rows: Sequence[Mapping[str, Any]], cost: str, title: str) -> 
         "low": [(row["auc_interval"] or (row["auc"],) * 2)[0] for row in rows],
         "high": [(row["auc_interval"] or (row["auc"],) * 2)[1] for row in rows],
         "cost": [float(row[cost]) for row in rows],
+        "is_below": [place % 2 == 1 for place in range(len(rows))],
     })  # fmt: skip
-    x = alt.X("cost:Q", title=title, scale=alt.Scale(type="log"), axis=alt.Axis(format="~s"))
+    x = alt.X("cost:Q", title=title, scale=alt.Scale(type="log", nice=False, padding=40), axis=alt.Axis(format="~s"))
     y = alt.Y("auc:Q", title="AUC on test rows", scale=alt.Scale(zero=False))
-    base = alt.Chart(frame).encode(x=x, color=alt.Color("kind:N", title=None))
+    base = alt.Chart(frame).encode(
+        x=x, color=alt.Color("kind:N", scale=alt.Scale(domain=_KINDS, range=list(PALETTE)), legend=None)
+    )
     layers = alt.LayerChart(
         layer=[
             base.mark_rule().encode(y=alt.Y("low:Q", title="AUC on test rows"), y2="high:Q"),
-            base.mark_point(filled=True, size=60).encode(y=y, shape=alt.Shape("kind:N", title=None)),
-            base.mark_text(align="left", dx=7, fontSize=10).encode(y=y, text="representation:N"),
+            base.mark_point(filled=True, size=60).encode(y=y, shape=alt.Shape("kind:N", legend=None)),
+            *(
+                _labels(alt.Chart(frame.filter(pl.col("is_below") == below)), x, y, below=below)
+                for below in (False, True)
+            ),
         ],
         width=_WIDTH,
         height=_HEIGHT,
     )
     svg: str = vl_convert.vegalite_to_svg(themed(layers).to_json())
     return svg
+
+
+def _labels(chart: Any, x: Any, y: Any, *, below: bool) -> Any:
+    """Names beside the points, in turn above and below, as many lie close together."""
+    return chart.mark_text(align="left", dx=6, dy=9 if below else -7, fontSize=10, color="#333333").encode(
+        x=x, y=y, text="representation:N"
+    )
 
 
 def interval_text(interval: Sequence[float] | None, form: str) -> str:
