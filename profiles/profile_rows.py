@@ -90,7 +90,8 @@ def notes_on(rows: Sequence[ComponentProfile]) -> tuple[str, ...]:
     if not unseen:
         return ()
     shown = ", ".join(unseen[:3]) + (", ..." if len(unseen) > 3 else "")
-    return (f"compiled modules and fused paths were taken apart once to see {len(unseen)} modules in them: {shown}",)
+    what = "compiled modules and fused paths were taken apart once, or timed passes ended in an error"
+    return (f"{what}: {len(unseen)} modules have no time in the model: {shown}",)
 
 
 def _with_children(part: ModulePart, rows: Rows, figures: Sequence[Figure]) -> ComponentProfile:
@@ -212,7 +213,11 @@ def _remarks(found: Measured) -> tuple[str, ...]:
     """What a reader of the row's figures has to know."""
     node, seen = found.node, found.seen
     is_passed_by = bool(seen.calls) and not found.in_situ and not seen.failure and found.phase == "forward"
-    where = f"compiled into {node.enclosure}" if node.enclosure is not None else "passed by on a fused path"
+    where = (
+        f"compiled into {node.enclosure}"
+        if node.enclosure is not None
+        else "passed by on a fused path, or after an error"
+    )
     has_no_flops = bool(seen.calls) and node.is_leaf and not (seen.flops or seen.uncounted or seen.is_unseen)
     return (
         _sharing(node),

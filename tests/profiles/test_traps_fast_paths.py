@@ -12,7 +12,7 @@ X = torch.ones(BATCH, LENGTH, WIDTH)
 PROJECTIONS = 4 * 2 * BATCH * LENGTH * WIDTH * WIDTH
 SQUARE = 2 * 2 * BATCH * LENGTH * LENGTH * WIDTH
 FEED_FORWARD = 2 * 2 * BATCH * LENGTH * WIDTH * HIDDEN
-PASSED_BY = "in the model it is passed by on a fused path: seen and measured outside of it"
+PASSED_BY = "in the model it is passed by on a fused path, or after an error: seen and measured outside of it"
 
 
 def encoder() -> nn.Module:
@@ -51,7 +51,8 @@ def test_what_the_fast_path_passes_by_is_measured_alone_and_says_so() -> None:
     assert rows["layers.0.self_attn.out_proj"].provenance == "skipped"
     assert rows["layers.0.linear1"].flops == FEED_FORWARD / 2
     (note,) = profile.notes
-    assert note.startswith("compiled modules and fused paths were taken apart once to see 8 modules in them: layers.0")
+    assert note.startswith("compiled modules and fused paths were taken apart once")
+    assert "8 modules have no time in the model: layers.0" in note
 
 
 def test_in_training_the_layers_are_seen_where_they_stand() -> None:

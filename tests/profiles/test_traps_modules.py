@@ -126,7 +126,7 @@ def test_a_compiled_module_is_timed_as_it_is_and_seen_into_apart(
     assert rows["child"].in_situ is not None
     assert (rows[inner].provenance, rows[inner].in_situ) == ("measured", None)
     assert rows[inner].reason == "in the model it is compiled into child: seen and measured outside of it"
-    assert profile.notes[0].startswith("compiled modules and fused paths were taken apart once to see")
+    assert profile.notes[0].startswith("compiled modules and fused paths were taken apart once")
 
 
 def test_a_call_that_raises_is_no_call_of_the_ones_that_follow() -> None:
