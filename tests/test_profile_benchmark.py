@@ -33,6 +33,10 @@ def test_the_noise_is_that_of_timings_far_apart() -> None:
     assert profile_cost.bare_interval(drifting) == pytest.approx(interval_share([1.0, 2.0, 3.0]))
 
 
+def test_watching_a_call_costs_something() -> None:
+    assert profile_cost.watching_us(50) > 0
+
+
 def test_every_tool_runs_the_model_and_leaves_no_hook(target: Target) -> None:
     calls: list[object] = []
     forward = partial(lambda: calls.append(target.model(*target.args)))
@@ -45,7 +49,7 @@ def test_every_tool_runs_the_model_and_leaves_no_hook(target: Target) -> None:
 def test_the_page_sets_the_costs_beside_the_goals(target: Target) -> None:
     one = profile_cost._cost_of(target, 2) | {"hook_overhead": profile_cost._overhead_of(target, 5)}
     rivals = profile_cost._rivals(target, 2)
-    bare = {"bare_ms": {"median": 2.0, "p25": 1.9, "p75": 2.3}, "bare_interval": 0.071}
+    bare = {"bare_ms": {"median": 2.0, "p25": 1.9, "p75": 2.3}, "bare_interval": 0.071, "watching_us": 2.0}
     report = {"models": {"nanogpt": one, "dlrm": one}, "rivals": rivals, **bare}
     page = "\n".join(profile_cost.BENCHMARK.describe(report))
     assert "an interval of 7.1% in this run" in page

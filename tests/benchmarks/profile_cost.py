@@ -16,7 +16,7 @@ from profiles.in_situ import InSituTimes
 from profiles.interval import interval_share
 from profiles.model_profile import ModelProfile
 from profiles.profile_options import ProfileOptions
-from profiles.providers import Target, find_target
+from profiles.providers import InputBatch, Target, find_target
 from profiles.tree import module_tree
 from profiles.units import NS_PER_MS
 from profiles.walk import profile_target
@@ -84,6 +84,18 @@ def _overhead_of(target: Target, pairs: int) -> float:
     for _ in range(0, pairs, 5):
         times.visit(5)
     return times.overhead
+
+
+def watching_us(modules: int = 2000) -> float:
+    """What timing one call costs, on modules that do nothing else: microseconds."""
+    model, input_1 = nn.Sequential(*(nn.Identity() for _ in range(modules))), torch.ones(1)
+    batches = (InputBatch(args=(input_1,)),)
+    times = InSituTimes(module_tree(model), model, batches, "cpu", [torch.no_grad])
+    for _ in range(6):
+        times.visit(5)
+    with torch.no_grad():
+        plain_s = min(_cpu_s(lambda: model(input_1)) for _ in range(30))
+    return times.overhead * plain_s / modules * 1e6
 
 
 def _rivals(target: Target, rounds: int) -> Figures:
@@ -180,6 +192,7 @@ def _measure(quick: bool) -> Figures:
         "hook_overhead": max(one["hook_overhead"] for one in models.values()),
         "bare_ms": spread_of(bare_ms).to_object(),
         "bare_interval": bare_interval(bare_ms),
+        "watching_us": watching_us(),
         "models": models,
         "rivals": rivals,
     }
@@ -210,6 +223,7 @@ def _describe(report: Mapping[str, Any]) -> list[str]:
         "## Costs",
         table(columns, rows),
         _NOISE.format(bare=with_quartiles(report["bare_ms"]), interval=percent(report["bare_interval"])),
+        f"Watching one call costs {significant(report['watching_us'])} µs, taken on modules that do nothing else.",
         "## A pass of dlrm-bench under each tool, over a plain pass",
         table(("tool", "CPU time"), [(_RIVALS["watched"], significant(watched)), *others]),
         "## What the figures mean",
