@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from serving_sim import kernels
 from serving_sim.engine import SimulationOptions, trace_run
-from serving_sim.kernels import Chunk
+from serving_sim.kernels import Chunk, serving
 from serving_sim.paths import compile_paths
 from serving_sim.plan import Device, LatencyTable, Path, Plan, PolicyChoice, Sizes, Workload
 from serving_sim.policies import as_policy, routing_context
@@ -78,11 +78,11 @@ def test_compiled_code_does_what_its_python_says(plan: Plan) -> None:
 
 def test_helpers_do_what_their_python_says() -> None:
     free_ms_C = np.array([3.0, 1.0, 2.0, 0.0])
-    assert kernels._soonest(free_ms_C, 3) == kernels._soonest.py_func(free_ms_C, 3) == 1
+    assert serving._soonest(free_ms_C, 3) == serving._soonest.py_func(free_ms_C, 3) == 1
     rule_E = (np.array([1, 0]), np.array([0, 0]), np.array([0, 1]), np.array([5.0, np.inf]), np.zeros(2))
     for wait_ms, path in ((0.0, 1), (4.5, 0)):
         arguments = (rule_E, 8, 1.0, np.array([1.0 + wait_ms]), np.array([2.0, 1.0]))
-        assert kernels._first_tier(*arguments) == kernels._first_tier.py_func(*arguments) == path
+        assert serving._first_tier(*arguments) == serving._first_tier.py_func(*arguments) == path
 
 
 def test_the_fluid_sums_do_what_their_python_says() -> None:

@@ -1,0 +1,149 @@
+"""The arrays that compiled loops read and fill, and the places in them. Nothing here is compiled.
+
+Shape suffixes: P paths, D devices, C servers of the widest device, S sizes (0..maximum), K spreads, N queries of a
+chunk, E entries of a rule, B histogram bins, W places of a device's ring of waiting queries.
+"""
+
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "ARRIVED",
+    "BINS",
+    "BINS_PER_OCTAVE",
+    "CORRECT",
+    "CORRECT_IN_SLA",
+    "COUNTED",
+    "EXTRAPOLATED",
+    "FIRST_BIN",
+    "FIRST_MS",
+    "FIXED",
+    "LAST_FINISH_MS",
+    "LATENCY_MS",
+    "LOWEST_OCTAVE",
+    "MANTISSA_SHIFT",
+    "MOST_WAITING",
+    "SAMPLES",
+    "SIZE_CLASSES",
+    "TIERED",
+    "VIOLATIONS",
+    "WAIT_MS",
+    "Chunk",
+    "Floats",
+    "Ints",
+    "PathArrays",
+    "Queues",
+    "Rule",
+    "Totals",
+    "Waiting",
+    "WaitingArrays",
+]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+# Ids of the built-in kinds of rule.
+FIXED, TIERED = 0, 1
+
+# The log histogram: 128 bins per octave are at most 0.79 % wide, so a bin's middle is within 0.4 % of what fell in.
+BINS_PER_OCTAVE = 128
+MANTISSA_SHIFT = 52 - 7
+LOWEST_OCTAVE, _OCTAVES = -20, 64
+BINS = _OCTAVES * BINS_PER_OCTAVE
+FIRST_BIN = (1023 + LOWEST_OCTAVE) * BINS_PER_OCTAVE
+
+# Size class c holds the sizes in [2^c, 2^(c+1)).
+SIZE_CLASSES = 32
+
+# Queries that a device's queue keeps apart while they wait; those beyond count with the last of them.
+MOST_WAITING = 4096
+
+# Rows of `Totals.counts` and `Totals.sums`.
+COUNTED, VIOLATIONS, SAMPLES, EXTRAPOLATED, ARRIVED = 0, 1, 2, 3, 4
+CORRECT, CORRECT_IN_SLA, WAIT_MS, LATENCY_MS, FIRST_MS, LAST_FINISH_MS = 0, 1, 2, 3, 4, 5
+
+
+class PathArrays(NamedTuple):
+    """Paths and devices as arrays. `spread_P` is a path's row of the chunk's factors; its table holds [first, last].
+
+    `uncertain_D` is 1 for devices with a path whose service times scatter.
+    """
+
+    service_ms_SP: Floats
+    device_P: Ints
+    spread_P: Ints
+    accuracy_P: Floats
+    first_size_P: Ints
+    last_size_P: Ints
+    servers_D: Ints
+    uncertain_D: Ints
+
+
+class Rule(NamedTuple):
+    """A compiled policy. `FIXED`: the first entry, always. `TIERED`: entries by tier, the most wanted first.
+
+    An entry passes when expected backlog + service <= `limit_ms` and size >= `rate_per_ms` x service. Of the first tier
+    with an entry that passes, the one with the earliest expected completion is taken; the last tier should always pass.
+    """
+
+    kind: int
+    path_E: Ints
+    tier_E: Ints
+    limit_ms_E: Floats
+    rate_per_ms_E: Floats
+
+
+class Queues(NamedTuple):
+    """When each server is free, and per device the next free server; `clock_ms` holds the last scheduled arrival."""
+
+    free_ms_DC: Floats
+    next_ms_D: Floats
+    next_server_D: Ints
+    busy_ms_D: Floats
+    clock_ms: Floats
+
+
+class Waiting(NamedTuple):
+    """What a router knows of uncertain devices: mean service of the queries that wait, and of those under way.
+
+    Waiting queries are in a ring per device (first at `first_D`, `count_D` of them) with their mean service, the start
+    that they will turn out to have, which is read only once it has come, and the server. `work_ms_D` is the sum of the
+    means. Of a query under way the start and mean are known, not the service time.
+    """
+
+    first_D: Ints
+    count_D: Ints
+    work_ms_D: Floats
+    start_ms_DW: Floats
+    mean_ms_DW: Floats
+    server_DW: Ints
+    under_way_start_ms_DC: Floats
+    under_way_mean_ms_DC: Floats
+
+
+# `Waiting` as bare arrays.
+WaitingArrays: TypeAlias = tuple[Ints, Ints, Floats, Floats, Floats, Ints, Floats, Floats]
+
+
+class Chunk(NamedTuple):
+    """Queries of one chunk: what was drawn (unit-rate gaps, sizes, factors), and what became of them."""
+
+    gap_N: Floats
+    size_N: Ints
+    factor_KN: Floats
+    arrival_ms_N: Floats
+    start_ms_N: Floats
+    service_ms_N: Floats
+    path_N: Ints
+
+
+class Totals(NamedTuple):
+    """What is added up over the counted queries; `exact_ms` keeps the first latencies, as many as it holds."""
+
+    counts: Ints
+    sums: Floats
+    by_class_PC: Ints
+    histogram_B: Ints
+    exact_ms: Floats

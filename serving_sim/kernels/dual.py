@@ -1,0 +1,72 @@
+"""The loops of the fluid bound: the dual of the linear program, over queries of a chunk or over weighted rows.
+
+Shape suffixes as in `arrays`; R rows of the fluid bound.
+"""
+
+import numpy as np
+from numba import njit
+
+from serving_sim.kernels.arrays import Chunk, Floats, Ints, PathArrays
+
+__all__ = [
+    "dual_gradient",
+    "dual_sum_chunk",
+    "least_cost",
+]
+
+
+@njit(cache=True)
+def dual_sum_chunk(
+    chunk: Chunk, count: int, skip: int, sla_ms: float, prices_D: Floats, paths: PathArrays, total: Floats
+) -> None:
+    """Add each query's best gain, `max(0, over paths: correct - price of its device time)`, to `total[0]`."""
+    service_ms_SP, spread_P, accuracy_P = paths.service_ms_SP, paths.spread_P, paths.accuracy_P
+    size_N, factor_KN, price_P = chunk.size_N, chunk.factor_KN, prices_D[paths.device_P]
+    for query in range(skip, count):
+        size = size_N[query]
+        best = 0.0
+        for path in range(price_P.size):
+            service_ms = service_ms_SP[size, path] * factor_KN[spread_P[path], query]
+            gain = accuracy_P[path] * size - price_P[path] * service_ms
+            best = gain if (service_ms <= sla_ms) & (gain > best) else best
+        total[0] += best
+
+
+@njit(cache=True)
+def dual_gradient(
+    weight_R: Floats, worth_RP: Floats, service_ms_RP: Floats, device_P: Ints, prices_D: Floats, used_ms_D: Floats
+) -> float:
+    """The sum over rows of `weight x max(0, worth - price x service)`; `used_ms_D` receives the device time it takes.
+
+    A path that a row cannot take has infinite service time.
+    """
+    total = 0.0
+    used_ms_D[:] = 0.0
+    for row in range(weight_R.size):
+        best, best_path = 0.0, -1
+        for path in range(device_P.size):
+            if service_ms_RP[row, path] == np.inf:
+                continue
+            gain = worth_RP[row, path] - prices_D[device_P[path]] * service_ms_RP[row, path]
+            if gain > best:
+                best, best_path = gain, path
+        if best_path >= 0:
+            total += weight_R[row] * best
+            used_ms_D[device_P[best_path]] += weight_R[row] * service_ms_RP[row, best_path]
+    return total
+
+
+@njit(cache=True)
+def least_cost(weight_R: Floats, service_ms_RP: Floats, device_P: Ints, prices_D: Floats, used_ms_D: Floats) -> float:
+    """The sum over rows of `weight x min over paths of price x service`; `used_ms_D` receives the device time."""
+    total = 0.0
+    used_ms_D[:] = 0.0
+    for row in range(weight_R.size):
+        best, best_path = np.inf, 0
+        for path in range(device_P.size):
+            cost = prices_D[device_P[path]] * service_ms_RP[row, path]
+            if cost < best:
+                best, best_path = cost, path
+        total += weight_R[row] * best
+        used_ms_D[device_P[best_path]] += weight_R[row] * service_ms_RP[row, best_path]
+    return total
