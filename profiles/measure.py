@@ -111,6 +111,7 @@ class _Subject:
     args: tuple[Any, ...]
     work: Work
     visits: list[Visit]
+    before: Callable[[], object] | None = None
 
     def visit(
         self, fingerprint: Fingerprint, local: LocalDevice, options: SweepOptions, sweep_caches: CacheSweeper | None
@@ -123,8 +124,10 @@ class _Subject:
         clock, timing = clock_for(local.torch_name), options.timing
         lacks_warm = options.warm and sum(bool(visit.warm) for visit in self.visits) < options.visits
         lacks_cold = options.cold and sum(bool(visit.cold) for visit in self.visits) < options.visits
-        with torch.inference_mode():
-            warm = time_visit(call, clock, timing) if lacks_warm else ()
+        # Backward passes and optimizers' steps need what inference mode leaves out.
+        mode = torch.inference_mode() if self.component.phase == "forward" else torch.no_grad()
+        with mode:
+            warm = time_visit(call, clock, timing, self.before) if lacks_warm else ()
             cold = time_visit(call, clock, timing, sweep_caches) if lacks_cold else ()
         visit = Visit(
             content_hash=self.component.content_hash(fingerprint.device_key()),
@@ -174,6 +177,7 @@ def _build(
         args=move_to(built.args, local.torch_device),
         work=work,
         visits=list(visits),
+        before=move_to(built.before, local.torch_device),
     )
 
 

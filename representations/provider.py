@@ -20,32 +20,53 @@ __all__ = ["RecommendationProvider"]
 
 
 class RecommendationProvider:
-    """Builds every kind that `components_of` places. Stateless, so that it travels to any worker."""
+    """Builds every kind that `components_of` places, and its backward pass, its optimizer's step, its inputs' copies.
+
+    Stateless, so that it travels to any worker.
+    """
 
     def build(self, component: Component, seed: int) -> BuiltComponent:
         """The module in evaluation mode and its inputs: standard normal activations, ids uniform or Zipf over rows.
 
+        A shape with `context_bytes` has so many bytes of activations pass through the caches before every call.
         Equal seeds give equal weights and inputs; torch's own generator is left as it was.
 
         Raises:
-            UnknownNameError: an unknown kind, function or back end.
-            InputError: a shape that lacks a key.
+            UnknownNameError: an unknown kind, phase, function or back end.
+            InputError: a shape that lacks a key, or a pass that the kind has not.
         """
         import torch
 
-        if component.kind not in _BUILDERS:
-            raise UnknownNameError("component kind", component.kind, _BUILDERS)
+        # Refuses what has no formula.
+        work_of(component)
         with torch.random.fork_rng(devices=()):
             torch.default_generator.manual_seed(seed)
             try:
                 module, args = _BUILDERS[component.kind](component, np.random.default_rng(seed))
             except KeyError as error:
                 raise InputError(f"component {component.kind!r}: shape lacks {error}") from error
-        return BuiltComponent(module=module.eval(), args=args)
+        return BuiltComponent(module=_of_phase(component, module).eval(), args=args, before=_traffic(component))
 
     def work(self, component: Component) -> Work:
         """FLOPs and bytes by formula."""
         return work_of(component)
+
+
+def _traffic(component: Component) -> Callable[[], object] | None:
+    from representations.activation_traffic import ActivationTraffic
+
+    context_bytes = int(dict(component.shape).get("context_bytes", 0))
+    return ActivationTraffic(context_bytes) if context_bytes else None
+
+
+def _of_phase(component: Component, module: "nn.Module") -> "nn.Module":
+    if component.phase == "forward":
+        return module
+    from representations.training_passes import BackwardPass, OptimizerStep
+
+    if component.phase == "backward":
+        return BackwardPass(module, input_gradient=bool(dict(component.shape).get("input_gradient", True)))
+    return OptimizerStep(module, str(component["optimizer"]))
 
 
 Built = tuple["nn.Module", tuple[Any, ...]]
@@ -126,6 +147,12 @@ def _ids(component: Component, rows: int, count: int, rng: np.random.Generator) 
     import torch
 
     return torch.from_numpy(sample_ids(rng, rows, float(component["zipf"]), count))
+
+
+def _host_to_device(component: Component, rng: np.random.Generator) -> Built:
+    from representations.host_copy import build_host_copy
+
+    return build_host_copy(component, rng), ()
 
 
 def _id_split(component: Component, rng: np.random.Generator) -> Built:
@@ -228,6 +255,7 @@ _BUILDERS: dict[str, Builder] = {
     "elementwise": _elementwise,
     "embedding": _embedding,
     "embedding_group": _embedding_group,
+    "host_to_device": _host_to_device,
     "id_split": _id_split,
     "projection": _projection,
     "tensor_train": _tensor_train,

@@ -19,6 +19,7 @@ WorkFormula = Callable[[Component], Work]
 BYTES_PER_MIB = 2**20
 # Ids up to here are hashed modulo 2**31 - 1; wider ranges take the slower arithmetic modulo 2**61 - 1.
 _WIDEST_FAST_RANGE = 2**31 - 1
+_TABLE_KINDS = frozenset({"embedding", "embedding_group"})
 
 
 def family_of(component: Component) -> str:
@@ -45,6 +46,15 @@ class CostDrivers:
     def batch(self) -> Floats:
         """[N]: batch sizes."""
         return self.dimensions_ND[:, 0]
+
+    @property
+    def ids_N(self) -> Floats:  # noqa: N802 (a shape suffix)
+        """[N]: ids looked up: bags times pooling times tables, where the components have these."""
+        found = self.batch
+        for name in ("pooling", "tables"):
+            if name in self.names:
+                found = found * self.dimensions_ND[:, self.names.index(name)]
+        return found
 
     def take(self, rows: NDArray[np.int64]) -> "CostDrivers":
         """The drivers of some of the components."""
@@ -95,9 +105,12 @@ def dimensions_of(component: Component) -> dict[str, float]:
     """The numbers besides the batch that the cost depends on: components alike in these are one to the model.
 
     Hashing an id costs the same whatever the range of ids, but for the prime that the range needs: `wide_ids` is 1
-    where that is the large one.
+    where that is the large one. A table whose shape does not say how many bytes of other activations pass between two
+    of its runs is one that has the caches to itself: `context_bytes` is 0.
     """
     sizes = {name: float(value) for name, value in component.shape if not isinstance(value, str)}
+    if component.kind in _TABLE_KINDS:
+        sizes = dict(sorted({"context_bytes": 0.0, **sizes}.items()))
     if component.kind == "dhe_encoder":
         sizes["wide_ids"] = float(sizes.pop("rows") > _WIDEST_FAST_RANGE)
     return sizes

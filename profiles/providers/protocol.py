@@ -1,5 +1,6 @@
 """The extension point through which another package has its components measured."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -13,10 +14,14 @@ __all__ = ["BuiltComponent", "ComponentProvider"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BuiltComponent:
-    """A module on the CPU and the arguments of one forward pass."""
+    """A module on the CPU and the arguments of one forward pass.
+
+    `before`, where given, runs untimed before every timed call; it is moved to the device where it has a `to`.
+    """
 
     module: "nn.Module"
     args: tuple[Any, ...]
+    before: Callable[[], object] | None = None
 
 
 class ComponentProvider(Protocol):

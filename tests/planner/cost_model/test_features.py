@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from planner.cost_model.features import drivers_of, family_of
+from planner.cost_model.features import dimensions_of, drivers_of, family_of
 from profiles.component import make_component
 from profiles.errors import InputError
 from representations.components import work_of
@@ -19,7 +19,7 @@ def test_text_values_dtype_and_pass_tell_families_apart_and_sizes_do_not() -> No
 def test_features_are_finite_for_a_component_without_flops() -> None:
     table = make_component("embedding", 1, {"rows": 1, "dim": 1, "pooling": 1.0, "zipf": 0.0, "backend": "torch"})
     drivers = drivers_of([table], work_of)
-    assert drivers.names == ("batch", "dim", "pooling", "rows", "zipf")
+    assert drivers.names == ("batch", "context_bytes", "dim", "pooling", "rows", "zipf")
     assert np.isfinite(drivers.features()).all()
 
 
@@ -41,3 +41,11 @@ def test_a_missing_dimension_is_named() -> None:
 
 def test_no_components_give_empty_drivers() -> None:
     assert drivers_of([], work_of).dimensions_ND.shape == (0, 1)
+
+
+def test_a_table_that_names_no_traffic_has_none() -> None:
+    shape: dict[str, int | float | str] = {"rows": 10, "dim": 4, "pooling": 1.0, "zipf": 0.0, "backend": "torch"}
+    alone, within = (make_component("embedding", 8, one) for one in (shape, {**shape, "context_bytes": 4096}))
+    assert dimensions_of(alone)["context_bytes"] == 0
+    assert dimensions_of(within)["context_bytes"] == 4096
+    assert drivers_of([alone, within], work_of).names[1:] == ("context_bytes", "dim", "pooling", "rows", "zipf")
