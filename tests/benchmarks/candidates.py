@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from representations.assignment import assign_embeddings
+from representations.assignment import SELECTED, assign_embeddings
 from representations.specs import (
     DheSpec,
     EmbeddingSpec,
@@ -36,7 +36,8 @@ def _uniform(spec: EmbeddingSpec) -> Embeddings:
 
 
 def _select(features: Sequence[Feature]) -> tuple[EmbeddingSpec, ...]:
-    return assign_embeddings(features, "select", dim=DIM, dhe=dhe(256))
+    """A DHE for the three features of most ids, a table for one other at least."""
+    return assign_embeddings(features, "select", dim=DIM, dhe=dhe(256), selected=min(SELECTED, len(features) - 1))
 
 
 def _mixed(features: Sequence[Feature]) -> tuple[EmbeddingSpec, ...]:
