@@ -52,9 +52,9 @@ def compile_paths(plan: Plan) -> PathTables:
     Raises:
         InputError: the maximum is above 2^20 samples.
     """
-    maximum = plan.workload.sizes.maximum
+    maximum = plan.workload.largest_size
     if maximum > LARGEST_SIZE:
-        raise InputError(f"workload.sizes.maximum: must be <= {LARGEST_SIZE}, but got {maximum}")
+        raise InputError(f"workload: the largest size must be <= {LARGEST_SIZE}, but got {maximum}")
     spreads = tuple(dict.fromkeys(_spread(path) for path in plan.paths))
     sizes = np.arange(1, maximum + 1, dtype=np.int64)
     service_ms_SP = np.zeros((maximum + 1, len(plan.paths)))

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -8,12 +9,21 @@ from hypothesis import given, settings
 from profiles.errors import InputError, UnknownNameError
 from serving_sim.plan import (
     Arrivals,
+    Cache,
     Device,
+    Diurnal,
+    HitCurve,
+    IdleGap,
+    Ids,
     LatencyTable,
+    Outage,
     Path,
     Plan,
     PolicyChoice,
+    QueryClass,
+    Shard,
     Sizes,
+    Spike,
     Workload,
     edit_plan,
     edited_options,
@@ -94,6 +104,39 @@ def test_a_wrong_plan_names_the_key(change: dict[str, Any], complaint: str) -> N
         (LatencyTable, {"sizes": (1, 2), "mean_ms": (1,)}, "mean_ms"),
         (LatencyTable, {"sizes": (1,), "mean_ms": (0,)}, "mean_ms"),
         (LatencyTable, {"sizes": (1,), "mean_ms": (1,), "sigma": 10}, "sigma"),
+        (LatencyTable, {"sizes": (1,), "mean_ms": (float("nan"),)}, "mean_ms"),
+        (LatencyTable, {"sizes": (1,), "mean_ms": (1,), "correlation": 1.0}, "correlation"),
+        (LatencyTable, {"sizes": (1,), "mean_ms": (1,), "correlation": 0.5}, "correlation"),
+        (LatencyTable, {"sizes": (1,), "mean_ms": (1,), "miss_shares": (0.5,)}, "mean_by_miss_share_ms"),
+        (LatencyTable, {"sizes": (1,), "mean_ms": (1,), "miss_shares": (0.5, 0.5)}, "miss_shares"),
+        (IdleGap, {"after_ms": -1, "factor": 1}, "after_ms"),
+        (IdleGap, {"after_ms": 1, "factor": 0}, "factor"),
+        (Device, {"name": "d", "mtbf_s": 1}, "mtbf_s"),
+        (Device, {"name": "d", "mtbf_s": 1, "repair_s": 0}, "repair_s"),
+        (Device, {"name": "d", "warm_up_factor": 0.5}, "warm_up_factor"),
+        (Outage, {"start_s": 2, "end_s": 1}, "end_s"),
+        (Device, {"name": "d", "outages": (Outage(start_s=0, end_s=2), Outage(start_s=1, end_s=3))}, "outages"),
+        (Diurnal, {"amplitude": 1, "period_s": 1}, "amplitude"),
+        (Spike, {"start_s": 0, "duration_s": 0, "factor": 2}, "duration_s"),
+        (Arrivals, {"process": "mmpp", "burst_share": 1}, "burst_share"),
+        (Arrivals, {"process": "weibull", "cv": 30}, "cv"),
+        (Sizes, {"distribution": "quantiles"}, "values"),
+        (Sizes, {"distribution": "quantiles", "values": (5000,)}, "values"),
+        (Sizes, {"distribution": "empirical", "values": (1, 2), "weights": (1.0,)}, "weights"),
+        (Sizes, {"distribution": "empirical", "values": (1,), "weights": (-1.0,)}, "weights"),
+        (Sizes, {"distribution": "quantiles", "values": (1,), "weights": (1.0,)}, "weights"),
+        (QueryClass, {"name": "c", "share": 0, "sla_ms": 1}, "share"),
+        (Workload, {"qps": 1, "sla_ms": 1, "classes": (QueryClass(name="c", share=0.5, sla_ms=1),)}, "classes"),
+        (Ids, {"exponent": 9}, "exponent"),
+        (Ids, {"rows": 0}, "rows"),
+        (Ids, {"kind": "log"}, "source"),
+        (HitCurve, {"entries": (0,), "rates": (0.5,)}, "entries"),
+        (HitCurve, {"entries": (1, 2), "rates": (0.5, 0.4)}, "rates"),
+        (HitCurve, {"entries": (1, 2), "rates": (0.5,)}, "rates"),
+        (Cache, {"name": "", "capacity_bytes": 1, "entry_bytes": 1}, "name"),
+        (Cache, {"name": "c", "capacity_bytes": -1, "entry_bytes": 1}, "capacity_bytes"),
+        (Cache, {"name": "c", "capacity_bytes": 1, "entry_bytes": 0}, "entry_bytes"),
+        (Cache, {"name": "c", "capacity_bytes": 1, "entry_bytes": 1, "kind": "decoder"}, "hit_rate"),
     ],
 )
 def test_a_wrong_value_is_refused_by_its_name(kind: type, fields: dict[str, Any], key: str) -> None:
@@ -127,3 +170,51 @@ def test_another_policy_leaves_the_options_of_the_former_behind() -> None:
 def test_the_options_that_edits_set_are_known_by_name() -> None:
     edits = ["workload.qps=1", "policy.options.path=a", 'policy.options={"share": 1}', "policy.options=none"]
     assert edited_options(edits) == ("path", "share")
+
+
+def test_a_latency_that_is_no_number_is_interpolated_with_a_warning() -> None:
+    with pytest.warns(UserWarning, match=r"mean_ms is NaN at size \[4\]; interpolated"):
+        table = LatencyTable(sizes=(1, 4, 16), mean_ms=(1.0, float("nan"), 9.0))
+    assert table.mean_ms == pytest.approx((1.0, 3.0, 9.0))
+
+
+def test_a_row_of_misses_is_held_to_the_rules_of_the_means() -> None:
+    with pytest.warns(UserWarning, match=r"mean_by_miss_share_ms\.1 decreases"):
+        LatencyTable(sizes=(1, 2), mean_ms=(1, 1), miss_shares=(0, 1), mean_by_miss_share_ms=((1, 1), (2, 1)))
+    with pytest.raises(InputError, match=r"mean_by_miss_share_ms\.0: must have 2 entries"):
+        LatencyTable(sizes=(1, 2), mean_ms=(1, 1), miss_shares=(0,), mean_by_miss_share_ms=((1,),))
+
+
+def test_a_path_names_a_cache_that_is_there_and_shards_on_devices_that_are() -> None:
+    plan = small_plan()
+    path = plan.paths[0]
+    with pytest.raises(UnknownNameError, match="cache"):
+        replace(plan, paths=(replace(path, cache="hot"),))
+    with pytest.raises(UnknownNameError, match=r"shards\.device"):
+        replace(plan, paths=(replace(path, shards=(Shard(device="tpu", latency=path.latency),)),))
+    with pytest.raises(InputError, match="accuracy_on_hit: goes with a cache"):
+        replace(path, accuracy_on_hit=0.5)
+    with pytest.raises(InputError, match=r"latency\.miss_shares: goes with a cache"):
+        replace(path, latency=replace(path.latency, miss_shares=(0.0,), mean_by_miss_share_ms=((1, 2, 3),)))
+
+
+def test_a_plan_with_everything_survives_its_json_form() -> None:
+    cache = Cache(name="hot", capacity_bytes=2048, entry_bytes=64, hit_rate=HitCurve(entries=(1, 9), rates=(0.1, 0.5)))
+    load = Workload(
+        qps=1,
+        sla_ms=1,
+        arrivals=Arrivals(process="mmpp", diurnal=Diurnal(amplitude=0.5, period_s=9)),
+        classes=(QueryClass(name="all", share=1, sla_ms=5, sizes=Sizes(distribution="quantiles", values=(1, 2))),),
+    )
+    plan = replace(small_plan(), caches=(cache,), workload=load)
+    assert plan_from_object(json.loads(json.dumps(plan.to_object()))) == plan
+
+
+def test_an_edit_may_name_a_key_that_the_file_leaves_out(tmp_path: FilePath) -> None:
+    body = small_plan().to_object()
+    del body["caches"], body["devices"][1]["state"], body["paths"][0]["latency"]["idle_gap"], body["policy"]
+    (tmp_path / "plan.json").write_text(json.dumps(body))
+    gap = 'paths.0.latency.idle_gap={"after_ms": 8, "factor": 1.35}'
+    plan = load_plan(tmp_path / "plan.json", ["devices.gpu.state=failed", gap, "policy.name=static"])
+    assert (plan.devices[1].state, plan.policy.name) == ("failed", "static")
+    assert plan.paths[0].latency.idle_gap == IdleGap(after_ms=8, factor=1.35)
