@@ -37,8 +37,11 @@ class RecommendationProvider:
         """
         import torch
 
-        # Refuses what has no formula.
-        work_of(component)
+        if component.kind not in _BUILDERS:
+            raise UnknownNameError("component kind", component.kind, _BUILDERS)
+        if component.phase != "forward":
+            # Refuses passes that do not exist.
+            work_of(component)
         with torch.random.fork_rng(devices=()):
             torch.default_generator.manual_seed(seed)
             try:

@@ -7,12 +7,14 @@ dtype, everything else is fp32.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from itertools import pairwise
 
 from profiles.component import Component, Work
 from profiles.errors import InputError, UnknownNameError
+from representations.phases import BACKWARD_KINDS, OPTIMIZER_KINDS
 from representations.specs import BYTES_PER_FLOAT, BYTES_PER_HASH, RobeSpec, TableSpec
+from representations.training_work import backward_work, optimizer_work
 from representations.zipf import expected_distinct
 
 __all__ = ["BYTES_PER_ID", "table_of", "work_of"]
@@ -32,16 +34,24 @@ def work_of(component: Component) -> Work:
 
     Raises:
         UnknownNameError: a kind that is none of a recommendation model's.
-        InputError: a shape key is missing or the pass is not `forward`.
+        InputError: a shape key is missing, or the kind has no such pass.
     """
     if component.kind not in _FORMULAS:
         raise UnknownNameError("component kind", component.kind, _FORMULAS)
-    if component.phase != "forward":
-        raise InputError(f"component {component.kind!r}: phase must be 'forward', but got {component.phase!r}")
+    if component.phase not in _KINDS_OF_PHASE:
+        raise UnknownNameError("component phase", component.phase, _KINDS_OF_PHASE)
+    if component.kind not in _KINDS_OF_PHASE[component.phase]:
+        raise InputError(f"component {component.kind!r}: has no pass {component.phase!r}")
     try:
-        return _FORMULAS[component.kind](component)
+        forward = _FORMULAS[component.kind](component)
+        if component.phase == "backward":
+            return backward_work(component, forward)
+        if component.phase == "optimizer":
+            is_table = component.kind in ("embedding", "embedding_group")
+            return optimizer_work(component, forward, table_of(component).row_bytes if is_table else 0)
     except KeyError as error:
         raise InputError(f"component {component.kind!r}: shape lacks {error}") from error
+    return forward
 
 
 def _linear(component: Component) -> Work:
@@ -95,6 +105,12 @@ def table_of(component: Component) -> TableSpec:
 def _id_split(component: Component) -> Work:
     moved = 3.0 * component.batch * BYTES_PER_ID
     return Work(flops=float(OPERATIONS_PER_SPLIT * component.batch), bytes_moved=moved, parameter_bytes=0)
+
+
+def _host_to_device(component: Component) -> Work:
+    """Lengths and ids of every table, written by the packing and by the copy; what is copied is `input_bytes`."""
+    sent = int(component["tables"]) * (component.batch + int(component["ids_per_table"])) * BYTES_PER_ID
+    return Work(flops=0.0, bytes_moved=2.0 * sent, parameter_bytes=0, input_bytes=sent)
 
 
 def _projection(component: Component) -> Work:
@@ -176,6 +192,7 @@ _FORMULAS: Mapping[str, Callable[[Component], Work]] = {
     "elementwise": _elementwise,
     "embedding": _embedding,
     "embedding_group": _embedding_group,
+    "host_to_device": _host_to_device,
     "id_split": _id_split,
     "projection": _projection,
     "tensor_train": _tensor_train,
@@ -183,4 +200,9 @@ _FORMULAS: Mapping[str, Callable[[Component], Work]] = {
     "dhe_encoder": _dhe_encoder,
     "interaction": _interaction,
     "concat": _concat,
+}
+_KINDS_OF_PHASE: Mapping[str, Collection[str]] = {
+    "forward": _FORMULAS,
+    "backward": BACKWARD_KINDS,
+    "optimizer": OPTIMIZER_KINDS,
 }

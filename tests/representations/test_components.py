@@ -91,8 +91,8 @@ def test_a_batch_of_none_is_an_error() -> None:
 def test_work_names_what_is_missing_or_unknown() -> None:
     with pytest.raises(InputError, match="component 'linear': shape lacks 'out_features'"):
         work_of(make_component("linear", 1, {"in_features": 3}))
-    with pytest.raises(InputError, match="phase must be 'forward', but got 'backward'"):
-        work_of(make_component("linear", 1, phase="backward"))
+    with pytest.raises(InputError, match="component 'linear': shape lacks 'input_gradient'"):
+        work_of(make_component("linear", 1, {"in_features": 3, "out_features": 1}, phase="backward"))
     with pytest.raises(InputError, match="component kind: unknown name 'liner'"):
         work_of(make_component("liner", 1))
 
