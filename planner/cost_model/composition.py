@@ -8,14 +8,15 @@ import numpy as np
 from planner.cost_model.context import IDENTITY, Context
 from planner.cost_model.estimates import DeviceModel, Estimates, Floats, LatencyProvenance, worst_provenance
 from planner.cost_model.features import WorkFormula
-from profiles.component import Component, Work
+from planner.cost_model.traffic import displaced_bytes, in_context
+from profiles.component import Work
 from profiles.errors import InputError, UnknownNameError
 from profiles.units import MS_PER_S
 from representations.components import PlacedComponent, components_of, work_of
 from representations.specs import BYTES_PER_FLOAT, ModelSpec
 from representations.work import BYTES_PER_ID
 
-__all__ = ["HOST_LINK", "ComponentLatency", "CostModel", "ModelLatency"]
+__all__ = ["HOST_LINK", "ComponentLatency", "CostModel", "ModelLatency", "input_bytes"]
 
 HOST_LINK = "host_link"
 
@@ -46,7 +47,8 @@ class ModelLatency:
 
     The interval adds the components' bounds: their errors are taken as fully correlated, since whatever makes one
     prediction wrong (the neighbours, the clock rate, a mistaken cache) mostly makes all wrong alike.
-    `energy_j` is modelled as busy power times latency, None where the power is unknown.
+    `energy_j` is modelled as busy power times latency, None where the power is unknown. `displaced_bytes` is what the
+    context weighs of the tables (see `traffic`).
     """
 
     device: str
@@ -57,6 +59,7 @@ class ModelLatency:
     components: tuple[ComponentLatency, ...]
     provenance: LatencyProvenance
     energy_j: Floats | None
+    displaced_bytes: Floats
 
     @property
     def extrapolated(self) -> bool:
@@ -97,7 +100,7 @@ class CostModel:
         """Latency of one forward pass at each batch, the transfer of its inputs included.
 
         Each distinct component is predicted once, all batches together. `resident_bytes` is what the device holds, the
-        model's own parameters by default.
+        model's own parameters by default. For many models at once see `batch_prediction`.
 
         Raises:
             UnknownNameError: an unknown device, or a component that its model has never seen.
@@ -106,45 +109,47 @@ class CostModel:
         if not batches:
             raise InputError(f"model {spec.name!r}: needs at least one batch")
         model = self.device(device)
-        placed = [components_of(spec, batch, zipf=zipf) for batch in batches]
+        context = self.contexts.get(device, IDENTITY)
+        placed: list[tuple[PlacedComponent, ...]] = [components_of(spec, batch, zipf=zipf) for batch in batches]
+        if context.has_table_profiles:
+            placed = [in_context(parts, self.work) for parts in placed]
         distinct = {one.component: 0 for parts in placed for one in parts}
         distinct = {component: i for i, component in enumerate(distinct)}
         resident = spec.parameter_bytes if resident_bytes is None else resident_bytes
         alone = model.predict(tuple(distinct), resident_bytes=resident)
-        estimates = self.contexts.get(device, IDENTITY).place(alone)
         works = [self.work(component) for component in distinct]
-        transfer = model.transfer_ms(np.array([_input_bytes(spec, batch) for batch in batches], dtype=np.float64))
-        return _composed(device, batches, placed, _Priced(distinct, estimates, works), transfer, model.busy_w)
+        transfer = model.transfer_ms(np.array([input_bytes(spec, batch) for batch in batches], dtype=np.float64))
+        parts = [_priced(one, [distinct[part.component] for part in one], alone, works, context) for one in placed]
+        return _composed(device, batches, parts, transfer, model.busy_w)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Priced:
-    """Distinct components with their estimates and work."""
+    """The components of a pass with their latencies in the model and their work."""
 
-    index: Mapping[Component, int]
+    placed: Sequence[PlacedComponent]
     estimates: Estimates
     works: Sequence[Work]
+    displaced_bytes: float
 
-    def places(self, parts: Sequence[PlacedComponent]) -> list[int]:
-        return [self.index[one.component] for one in parts]
+
+def _priced(
+    placed: Sequence[PlacedComponent], at: Sequence[int], alone: Estimates, works: Sequence[Work], context: Context
+) -> _Priced:
+    own = [works[i] for i in at]
+    displaced = displaced_bytes([one.component for one in placed], own)
+    return _Priced(placed, context.place(alone.take(at), displaced), own, float(displaced.sum()))
 
 
 def _composed(
-    device: str,
-    batches: Sequence[int],
-    placed: Sequence[Sequence[PlacedComponent]],
-    priced: _Priced,
-    transfer: Floats,
-    busy_w: float | None,
+    device: str, batches: Sequence[int], priced: Sequence[_Priced], transfer: Floats, busy_w: float | None
 ) -> ModelLatency:
-    estimates = priced.estimates
-    at = [priced.places(parts) for parts in placed]
-    mean = np.array([estimates.mean_ms[places].sum() for places in at]) + transfer
-    low = np.array([estimates.low_ms[places].sum() for places in at]) + transfer
-    high = np.array([estimates.high_ms[places].sum() for places in at]) + transfer
+    mean = np.array([one.estimates.mean_ms.sum() for one in priced]) + transfer
+    low = np.array([one.estimates.low_ms.sum() for one in priced]) + transfer
+    high = np.array([one.estimates.high_ms.sum() for one in priced]) + transfer
     rows: list[ComponentLatency] = []
-    for batch, parts, link_ms, total_ms in zip(batches, placed, transfer.tolist(), mean.tolist(), strict=True):
-        rows += [_row(one, batch, priced, total_ms) for one in parts]
+    for batch, one, link_ms, total_ms in zip(batches, priced, transfer.tolist(), mean.tolist(), strict=True):
+        rows += [_row(one, i, batch, total_ms) for i in range(len(one.placed))]
         if link_ms > 0:
             rows.append(_link_row(batch, link_ms, total_ms))
     return ModelLatency(
@@ -154,14 +159,14 @@ def _composed(
         low_ms=low,
         high_ms=high,
         components=tuple(rows),
-        provenance=worst_provenance(estimates.provenance),
+        provenance=worst_provenance(part for one in priced for part in one.estimates.provenance),
         energy_j=None if busy_w is None else busy_w * mean / MS_PER_S,
+        displaced_bytes=np.array([one.displaced_bytes for one in priced]),
     )
 
 
-def _row(one: PlacedComponent, batch: int, priced: _Priced, total_ms: float) -> ComponentLatency:
-    place, estimates = priced.index[one.component], priced.estimates
-    work = priced.works[place]
+def _row(priced: _Priced, place: int, batch: int, total_ms: float) -> ComponentLatency:
+    one, estimates, work = priced.placed[place], priced.estimates, priced.works[place]
     return ComponentLatency(
         path=one.path,
         kind=one.component.kind,
@@ -193,6 +198,7 @@ def _link_row(batch: int, link_ms: float, total_ms: float) -> ComponentLatency:
     )
 
 
-def _input_bytes(spec: ModelSpec, batch: int) -> float:
+def input_bytes(spec: ModelSpec, batch: int) -> float:
+    """Bytes of the dense features and ids of a pass."""
     ids = sum(feature.pooling for feature in spec.features)
     return batch * (spec.dense_features * BYTES_PER_FLOAT + ids * BYTES_PER_ID)

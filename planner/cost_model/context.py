@@ -1,9 +1,12 @@
 """What components cost more inside a model than alone, learned from whole models that were measured.
 
 Alone and repeated, a component finds its code, weights and activations in the caches; inside a model it does not, and
-containers around it cost calls of their own. Both show most where components are many and small:
+containers around it cost calls of their own. These show most where components are many and small, the loss of the
+caches where batches are large and tables stand among wide activations (`displaced` bytes, see `traffic`):
 
-    in the model = stretch * alone + per_component
+    in the model = stretch * alone + per_component + per_displaced_byte * displaced
+
+The model is linear, so that it can be evaluated on sums over components.
 """
 
 from collections.abc import Callable
@@ -15,8 +18,10 @@ from numpy.typing import NDArray
 from planner.cost_model.estimates import Estimates, Floats, LatencyProvenance
 from planner.cost_model.intervals import half_width
 
-__all__ = ["IDENTITY", "Context", "WholeSums", "fit_context", "leave_one_model_out"]
+__all__ = ["IDENTITY", "Bounds", "Context", "WholeSums", "fit_context", "leave_one_model_out"]
 
+# Mean, low and high.
+Bounds = tuple[Floats, Floats, Floats]
 _FEWEST_ROWS = 4
 _STRETCH_BOUNDS = (0.5, 10.0)
 # Draws the fit towards `alone` as much as a tenth of one row would.
@@ -35,6 +40,7 @@ class WholeSums:
     low_ms: Floats
     high_ms: Floats
     components_N: Floats
+    displaced_N: Floats
     models_N: NDArray[np.int64]
 
     def take(self, rows: NDArray[np.bool_]) -> "WholeSums":
@@ -45,35 +51,46 @@ class WholeSums:
             low_ms=self.low_ms[rows],
             high_ms=self.high_ms[rows],
             components_N=self.components_N[rows],
+            displaced_N=self.displaced_N[rows],
             models_N=self.models_N[rows],
         )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Context:
-    """The factor on a component's latency, and what every component adds to it, in ms.
+    """The factor on a component's latency, what every component adds to it, and what a displaced byte of a table adds.
 
-    `half_width`, in logs, is what the components' own intervals lack to cover nine in ten whole models.
+    `half_width`, in logs, is what the components' own intervals lack to cover nine in ten whole models. With
+    `has_table_profiles`, tables are asked for behind the model's own traffic, as they were profiled.
     """
 
     stretch: float = 1.0
     per_component_ms: float = 0.0
+    per_displaced_byte_ms: float = 0.0
     half_width: float = 0.0
+    has_table_profiles: bool = False
 
-    def place(self, alone: Estimates) -> Estimates:
+    @property
+    def changes_nothing(self) -> bool:
+        """Whether components cost in a model what they cost alone."""
+        return replace(self, has_table_profiles=False) == IDENTITY
+
+    def place(self, alone: Estimates, displaced_bytes: Floats) -> Estimates:
         """The components' latencies inside a model; what was measured alone is predicted there."""
-        if self == IDENTITY:
+        if self.changes_nothing:
             return alone
         provenance: list[LatencyProvenance] = ["predicted" if p == "measured" else p for p in alone.provenance]
-        mean, low, high = self._placed((alone.mean_ms, alone.low_ms, alone.high_ms), 1.0)
+        mean, low, high = self.place_bounds((alone.mean_ms, alone.low_ms, alone.high_ms), 1.0, displaced_bytes)
         return replace(alone, mean_ms=mean, low_ms=low, high_ms=high, provenance=tuple(provenance))
 
-    def place_sums(self, sums: WholeSums) -> tuple[Floats, Floats, Floats]:
+    def place_sums(self, sums: WholeSums) -> Bounds:
         """[N]: mean and bounds of whole models."""
-        return self._placed((sums.alone_ms, sums.low_ms, sums.high_ms), sums.components_N)
+        return self.place_bounds((sums.alone_ms, sums.low_ms, sums.high_ms), sums.components_N, sums.displaced_N)
 
-    def _placed(self, values: tuple[Floats, Floats, Floats], count: Floats | float) -> tuple[Floats, Floats, Floats]:
-        mean, low, high = (self.stretch * value + self.per_component_ms * count for value in values)
+    def place_bounds(self, alone: Bounds, components: Floats | float, displaced_bytes: Floats) -> Bounds:
+        """Mean, low and high in ms of components or of sums over so many, with their displaced bytes."""
+        added = self.per_component_ms * components + self.per_displaced_byte_ms * displaced_bytes
+        mean, low, high = (self.stretch * value + added for value in alone)
         factor = np.exp(self.half_width)
         return mean, low / factor, high * factor
 
@@ -94,7 +111,7 @@ def fit_context(sums: WholeSums) -> Context:
     return replace(_without_width(sums), half_width=half_width(np.maximum(outside, 0.0)))
 
 
-def leave_one_model_out(sums: WholeSums, fit: Callable[[WholeSums], Context]) -> tuple[Floats, Floats, Floats]:
+def leave_one_model_out(sums: WholeSums, fit: Callable[[WholeSums], Context]) -> Bounds:
     """[N]: mean and bounds of each model in the context that the other models teach, at whatever batch."""
     bounds = np.empty((3, len(sums.measured_ms)))
     for model in np.unique(sums.models_N):
@@ -109,11 +126,12 @@ def _without_width(sums: WholeSums) -> Context:
 
     if len(sums.measured_ms) < _FEWEST_ROWS:
         return IDENTITY
-    design = np.column_stack((sums.alone_ms, sums.components_N)) / sums.measured_ms[:, None]
-    scale = design.max(axis=0)
-    rows = np.vstack((design / scale, _RIDGE * np.eye(2)))
+    design = np.column_stack((sums.alone_ms, sums.components_N, sums.displaced_N)) / sums.measured_ms[:, None]
+    largest = design.max(axis=0)
+    scale = np.where(largest > 0, largest, 1.0)
+    rows = np.vstack((design / scale, _RIDGE * np.eye(len(scale))))
     # In scaled terms, a component alone has the stretch 1 and adds nothing.
-    wanted = np.concatenate((np.ones(len(design)), [_RIDGE * scale[0], 0.0]))
-    least, most = np.array([_STRETCH_BOUNDS[0], 0.0]), np.array([_STRETCH_BOUNDS[1], np.inf])
-    stretch, per_component_ms = lsq_linear(rows, wanted, (least * scale, most * scale), method="bvls").x / scale
-    return Context(stretch=float(stretch), per_component_ms=float(per_component_ms))
+    wanted = np.concatenate((np.ones(len(design)), [_RIDGE * scale[0], 0.0, 0.0]))
+    least, most = np.array([_STRETCH_BOUNDS[0], 0.0, 0.0]), np.array([_STRETCH_BOUNDS[1], np.inf, np.inf])
+    stretch, *added = lsq_linear(rows, wanted, (least * scale, most * scale), method="bvls").x / scale
+    return Context(stretch=float(stretch), per_component_ms=float(added[0]), per_displaced_byte_ms=float(added[1]))

@@ -1,7 +1,7 @@
 """Measured whole models beside the sums of their components, and the context that they teach."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,11 +9,15 @@ from numpy.typing import NDArray
 from planner.cost_model.composition import CostModel
 from planner.cost_model.context import Context, WholeSums, fit_context
 from planner.cost_model.estimates import DeviceModel
+from planner.cost_model.features import dimensions_of, family_of
+from planner.cost_model.model import FittedDeviceModel
+from planner.cost_model.traffic import TABLE_KINDS
+from planner.cost_model.unseen import UnseenDeviceModel
 from planner.cost_model.whole_models import MeasuredModel
 from profiles.hardware import LOCAL_CPU
 from representations.specs import ModelSpec
 
-__all__ = ["Summed", "context_of", "sum_models"]
+__all__ = ["Summed", "context_of", "has_table_profiles", "sum_models"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -28,19 +32,37 @@ def context_of(
     model: DeviceModel, whole_models: Sequence[MeasuredModel], zipf: Mapping[str, float] | float = 0.0
 ) -> Context:
     """The context that measured models teach, for `CostModel.contexts`."""
-    return fit_context(sum_models(model, whole_models, zipf).sums)
+    fitted = fit_context(sum_models(model, whole_models, zipf).sums)
+    return replace(fitted, has_table_profiles=has_table_profiles(model))
+
+
+def has_table_profiles(model: DeviceModel) -> bool:
+    """Whether the device's tables were profiled behind activation traffic, in all their families.
+
+    A model asks for tables as they were profiled: what it learned of tables that have the caches to themselves says
+    nothing of others.
+    """
+    if isinstance(model, UnseenDeviceModel):
+        return has_table_profiles(model.fitted)
+    if not isinstance(model, FittedDeviceModel):
+        return False
+    tables = [component for component in model.rows.components if component.kind in TABLE_KINDS]
+    within = {family_of(component) for component in tables if dimensions_of(component)["context_bytes"] > 0}
+    return bool(tables) and within == {family_of(component) for component in tables}
 
 
 def sum_models(
     model: DeviceModel, whole_models: Sequence[MeasuredModel], zipf: Mapping[str, float] | float = 0.0
 ) -> Summed:
     """Each measured model as the plain sum of its components at its batch, all batches of a model at once."""
-    cost_model = CostModel(models={LOCAL_CPU: model})
+    context = Context(has_table_profiles=has_table_profiles(model))
+    cost_model = CostModel(models={LOCAL_CPU: model}, contexts={LOCAL_CPU: context})
     rows_of: dict[ModelSpec, list[int]] = {}
     for i, one in enumerate(whole_models):
         rows_of.setdefault(one.spec, []).append(i)
     bounds, models_N = np.empty((3, len(whole_models))), np.empty(len(whole_models), dtype=np.int64)
-    components_N, predicted_N = np.empty(len(whole_models)), np.empty(len(whole_models), dtype=np.bool_)
+    components_N, displaced_N = np.empty((2, len(whole_models)))
+    predicted_N = np.empty(len(whole_models), dtype=np.bool_)
     for number, (spec, rows) in enumerate(rows_of.items()):
         batches = [whole_models[i].batch for i in rows]
         latency = cost_model.predict_model(spec, batches, LOCAL_CPU, zipf)
@@ -49,6 +71,7 @@ def sum_models(
         for row, batch in zip(rows, batches, strict=True):
             parts = latency.at(batch)
             components_N[row] = len(parts)
+            displaced_N[row] = latency.displaced_bytes[batches.index(batch)]
             predicted_N[row] = all(part.provenance == "predicted" for part in parts)
     alone_ms, low_ms, high_ms = bounds
     sums = WholeSums(
@@ -57,6 +80,7 @@ def sum_models(
         low_ms=low_ms,
         high_ms=high_ms,
         components_N=components_N,
+        displaced_N=displaced_N,
         models_N=models_N,
     )
     return Summed(sums=sums, predicted_N=predicted_N)

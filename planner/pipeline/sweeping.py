@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
 from planner.cost_model.features import family_of
+from planner.cost_model.traffic import in_context
 from planner.pipeline.data import StudyData
 from planner.pipeline.workspace import Workspace
 from planner.progress import Progress
@@ -14,7 +15,7 @@ from profiles.component import Component
 from profiles.executors import Executor
 from profiles.store import ProfileStore
 from profiles.sweep import SweepOptions, SweepProgress, SweepResult, sweep
-from representations.components import components_of
+from representations.components import components_of, work_of
 from representations.provider import RecommendationProvider
 from representations.specs import ModelSpec
 
@@ -35,13 +36,14 @@ def study_components(
 ) -> tuple[Component, ...]:
     """The distinct components of the models at the section's batches, at most `section.components` of them.
 
+    Tables are those behind the traffic of their models' activations.
     Where there are more, the families of components take turns, each spread over its shapes and batches.
     """
     distinct = {
         placed.component: None
         for model in models
         for batch in section.batches
-        for placed in components_of(model, batch, zipf=zipf)
+        for placed in in_context(components_of(model, batch, zipf=zipf), work_of)
     }
     if len(distinct) <= section.components:
         return tuple(distinct)

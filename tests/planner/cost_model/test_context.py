@@ -11,7 +11,11 @@ MODELS = np.array([0, 0, 0, 1, 1, 1])
 
 
 def sums_of(
-    measured: Floats, alone: Floats = ALONE, counts: Floats = COUNTS, models: NDArray[np.int64] = MODELS
+    measured: Floats,
+    alone: Floats = ALONE,
+    counts: Floats = COUNTS,
+    models: NDArray[np.int64] = MODELS,
+    displaced: Floats | None = None,
 ) -> WholeSums:
     return WholeSums(
         measured_ms=measured,
@@ -19,6 +23,7 @@ def sums_of(
         low_ms=alone / 1.01,
         high_ms=alone * 1.01,
         components_N=counts,
+        displaced_N=np.zeros(len(alone)) if displaced is None else displaced,
         models_N=models,
     )
 
@@ -36,6 +41,13 @@ def test_a_known_context_is_recovered() -> None:
     context = fit_context(sums_of(1.2 * ALONE + 0.01 * COUNTS))
     assert context.stretch == pytest.approx(1.2, rel=0.01)
     assert context.per_component_ms == pytest.approx(0.01, rel=0.02)
+
+
+def test_what_displaced_tables_cost_is_recovered() -> None:
+    displaced = np.array([0.0, 1e5, 1e7, 0.0, 5e6, 2e7])
+    context = fit_context(sums_of(1.1 * ALONE + 0.005 * COUNTS + 2e-7 * displaced, displaced=displaced))
+    assert context.per_displaced_byte_ms == pytest.approx(2e-7, rel=0.03)
+    assert context.stretch == pytest.approx(1.1, rel=0.01)
 
 
 def test_models_that_cost_their_sum_need_none() -> None:
@@ -75,7 +87,9 @@ def test_placed_components_carry_the_width_of_the_whole() -> None:
         provenance=("measured",),
         extrapolated=np.array([False]),
     )
-    placed = Context(stretch=2.0, per_component_ms=0.1, half_width=np.log(2)).place(alone)
+    placed = Context(stretch=2.0, per_component_ms=0.1, per_displaced_byte_ms=0.01, half_width=np.log(2)).place(
+        alone, np.array([10.0])
+    )
     bounds = (placed.low_ms[0], placed.mean_ms[0], placed.high_ms[0])
-    assert bounds == pytest.approx((0.55, 2.1, 8.2))
+    assert bounds == pytest.approx((0.6, 2.2, 8.4))
     assert placed.provenance == ("predicted",)

@@ -1,0 +1,56 @@
+"""How a model's activations displace the rows of its tables from the caches.
+
+Tables are read once per pass; between two passes everything that the other components read and write goes through the
+caches as well. A table alone finds its rows where it left them, in the model it does not.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from planner.cost_model.estimates import Floats
+from planner.cost_model.features import BYTES_PER_MIB, WorkFormula
+from profiles.component import Component, Work, make_component
+from representations.components import PlacedComponent
+
+__all__ = ["TABLE_KINDS", "activation_bytes", "behind", "context_bytes_of", "displaced_bytes", "in_context"]
+
+TABLE_KINDS = frozenset({"embedding", "embedding_group"})
+
+
+def activation_bytes(components: Sequence[Component], works: Sequence[Work]) -> float:
+    """Bytes that all components but the tables move in a pass."""
+    pairs = zip(components, works, strict=True)
+    return float(sum(work.bytes_moved for component, work in pairs if component.kind not in TABLE_KINDS))
+
+
+def displaced_bytes(components: Sequence[Component], works: Sequence[Work]) -> Floats:
+    """[P]: bytes of each table, weighed by the log of the traffic in MiB between two of its runs; 0 for all others."""
+    weight = np.log1p(activation_bytes(components, works) / BYTES_PER_MIB)
+    pairs = zip(components, works, strict=True)
+    bytes_P = [work.bytes_moved if component.kind in TABLE_KINDS else 0.0 for component, work in pairs]
+    return np.array(bytes_P, dtype=np.float64) * weight
+
+
+def context_bytes_of(traffic_bytes: Floats) -> Floats:
+    """The traffic that a table is profiled behind, for that of a model: the nearest power of two from 1 MiB, else 0."""
+    exponent = np.round(np.log2(np.maximum(traffic_bytes, 1.0)))
+    within: Floats = np.where(exponent >= np.log2(BYTES_PER_MIB), np.exp2(exponent), 0.0)
+    return within
+
+
+def in_context(placed: Sequence[PlacedComponent], work: WorkFormula) -> tuple[PlacedComponent, ...]:
+    """The components with each table behind the traffic of the others."""
+    components = [one.component for one in placed]
+    traffic = activation_bytes(components, [work(component) for component in components])
+    within = int(context_bytes_of(np.array([traffic]))[0])
+    return tuple(replace(one, component=behind(one.component, within)) for one in placed)
+
+
+def behind(component: Component, context_bytes: int) -> Component:
+    """A table behind so much traffic; 0 and any other component leave it as it is."""
+    if component.kind not in TABLE_KINDS or context_bytes == 0:
+        return component
+    shape = {**dict(component.shape), "context_bytes": context_bytes}
+    return make_component(component.kind, component.batch, shape, dtype=component.dtype, phase=component.phase)
