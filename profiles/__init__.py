@@ -34,18 +34,22 @@ from profiles.sweep import SweepOptions, SweepProgress, SweepResult, sweep
 from profiles.timing import TimingOptions, measure_latency
 
 if TYPE_CHECKING:
-    from profiles.bring_up import compare_devices
-    from profiles.diff import diff_profiles
+    from profiles.analyses import (
+        Roofline,
+        achieved_roofline,
+        compare_devices,
+        compare_models,
+        compare_modules,
+        diff_profiles,
+        explain_regression,
+        judge_substitution,
+        rank_hotspots,
+        size_opportunity,
+    )
     from profiles.executors.in_process import InProcessExecutor
     from profiles.executors.ray import RayExecutor
-    from profiles.hotspots import rank_hotspots
-    from profiles.numeric import compare_models, compare_modules
-    from profiles.opportunity import size_opportunity
     from profiles.profile_options import ProfileOptions, ProfileProgress
-    from profiles.regression import explain_regression
     from profiles.results.profile_file import load_profile, save_profile
-    from profiles.roofline import Roofline, achieved_roofline
-    from profiles.substitution import judge_substitution
     from profiles.walk import merge_parts, profile_model, profile_target, walking
 
 __all__ = [
@@ -116,21 +120,21 @@ __getattr__ = lazy_attributes(
         "ProfileOptions": "profiles.profile_options",
         "ProfileProgress": "profiles.profile_options",
         "RayExecutor": "profiles.executors.ray",
-        "Roofline": "profiles.roofline",
-        "achieved_roofline": "profiles.roofline",
-        "compare_devices": "profiles.bring_up",
-        "compare_models": "profiles.numeric",
-        "compare_modules": "profiles.numeric",
-        "diff_profiles": "profiles.diff",
-        "explain_regression": "profiles.regression",
-        "judge_substitution": "profiles.substitution",
+        "Roofline": "profiles.analyses",
+        "achieved_roofline": "profiles.analyses",
+        "compare_devices": "profiles.analyses",
+        "compare_models": "profiles.analyses",
+        "compare_modules": "profiles.analyses",
+        "diff_profiles": "profiles.analyses",
+        "explain_regression": "profiles.analyses",
+        "judge_substitution": "profiles.analyses",
         "load_profile": "profiles.results.profile_file",
         "merge_parts": "profiles.walk",
         "profile_model": "profiles.walk",
         "profile_target": "profiles.walk",
-        "rank_hotspots": "profiles.hotspots",
+        "rank_hotspots": "profiles.analyses",
         "save_profile": "profiles.results.profile_file",
-        "size_opportunity": "profiles.opportunity",
+        "size_opportunity": "profiles.analyses",
         "walking": "profiles.walk",
     },
 )

@@ -7,7 +7,7 @@ from typing import Any
 from profiles.kernel_time import KernelTime
 from profiles.profilers.protocol import Figure
 from profiles.records import ComponentProfile, Latency
-from profiles.subject import Phase
+from profiles.walk.subject import Phase
 
 __all__ = ["LEFT_OUT", "SELF_KIND", "SELF_NAME", "CallProfile", "ModelProfile"]
 

@@ -9,12 +9,12 @@ from typing import Any
 from profiles.errors import CorruptFileError, InputError
 from profiles.kernel_time import KernelTime
 from profiles.model_profile import CallProfile
-from profiles.module_part import ModulePart, ProfilePart
 from profiles.parts import append_line, read_lines, write_lines
 from profiles.preprocessors.protocol import Preprocessor
 from profiles.profile_options import ProfileOptions
 from profiles.profilers.protocol import Figure, Profiler
 from profiles.records import ComponentProfile, Latency
+from profiles.walk.module_part import ModulePart, ProfilePart
 
 __all__ = ["PARTS_FILE", "PART_SCHEMA", "PartFile", "part_file", "request_key"]
 
@@ -26,7 +26,8 @@ PART_SCHEMA = "recplan.profile-part/1"
 class PartFile:
     """The parts at `path` that answer one request (`key`); others that lie there are left alone.
 
-    `model` tells what was measured (`profiles.model_identity`): a request names a target, which may have changed since.
+    `model` tells what was measured (`profiles.walk.model_identity`): a request names a target, which may have changed
+    since.
     """
 
     path: Path

@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from profiles.component import Component, make_component
+from profiles.counting.traffic import state_bytes, tensors_of
 from profiles.errors import InputError
 from profiles.model_profile import ModelProfile
 from profiles.preprocessors.testing import PreprocessorContract
@@ -24,7 +25,6 @@ from profiles.records import ComponentProfile
 from profiles.results.testing import ResultWriterContract
 from profiles.store import ProfileStore
 from profiles.sweep import SweepOptions, sweep
-from profiles.traffic import state_bytes, tensors_of
 from profiles.walk import profile_model
 
 __all__ = [

@@ -104,7 +104,7 @@ def common_row_limit(cardinalities: Sequence[int], bytes_at: Callable[[int], int
 
 def true_bytes(asked_for: "nn.Module", built: "nn.Module") -> Mapping[str, int]:
     """By module path the bytes of the model asked for, of every module that holds others in the one built."""
-    from profiles.traffic import state_bytes
+    from profiles.counting.traffic import state_bytes
 
     have = {path: state_bytes(module) for path, module in built.named_modules(remove_duplicate=False)}
     wanted = {path: state_bytes(module) for path, module in asked_for.named_modules(remove_duplicate=False)}

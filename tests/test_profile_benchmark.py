@@ -4,10 +4,10 @@ import pytest
 import torch
 from torch import nn
 
-from profiles.interval import interval_share
 from profiles.profile_options import ProfileOptions
 from profiles.providers import InputBatch, Target
 from profiles.walk import profile_target
+from profiles.walk.interval import interval_share
 from tests.benchmarks import profile_cost
 from tests.benchmarks.profile_cost import figures_of
 

@@ -29,7 +29,7 @@ def diff(
     json: Json = False,
 ) -> None:
     """Compare two profiles: which modules changed, and what each adds to the difference."""
-    from profiles.diff import diff_profiles
+    from profiles.analyses.diff import diff_profiles
     from profiles.results import load_profile
     from profiles.results.difference_lines import difference_lines
 

@@ -36,7 +36,8 @@ def busiest_path(plan: Plan, serving: Serving) -> Path:
 
 def profile_candidate(study: Study, data: StudyData, path: Path) -> "ModelProfile":
     """The path's model profiled module by module on this machine, for one query of the mean size."""
-    from profiles.walk import ProfileOptions, profile_model
+    from profiles.profile_options import ProfileOptions
+    from profiles.walk import profile_model
 
     if path.model is None:
         raise ValueError(path.name)

@@ -3,8 +3,8 @@
 import altair as alt
 import polars as pl
 
+from profiles.analyses.diff import MetricDiff
 from profiles.charts.theme import themed
-from profiles.diff import MetricDiff
 
 __all__ = ["difference_chart", "difference_frame"]
 

@@ -8,12 +8,12 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from profiles.analyses.roofline import Roofline, achieved_roofline, published_roofline
 from profiles.charts.layout import parent_indices
 from profiles.charts.theme import PALETTE, themed
 from profiles.errors import InputError
 from profiles.model_profile import SELF_KIND
 from profiles.records import ComponentProfile, Latency
-from profiles.roofline import Roofline, achieved_roofline, published_roofline
 from profiles.units import MS_PER_S, format_count, format_ms
 
 __all__ = ["roof_frame", "roofline_chart", "roofline_frame", "roofline_note"]

@@ -8,14 +8,14 @@ from pathlib import Path
 
 from profiles.devices import resolve_device
 from profiles.fingerprint import current_fingerprint
-from profiles.module_part import ModulePart, ProfilePart
 from profiles.placement import placed_target
 from profiles.preprocessors.protocol import Preprocessor
 from profiles.profile_options import ProfileOptions
 from profiles.profilers.protocol import Profiler
 from profiles.providers.target import Target
-from profiles.selection import NO_MODULE
 from profiles.walk import walking
+from profiles.walk.module_part import ModulePart, ProfilePart
+from profiles.walk.selection import NO_MODULE
 
 __all__ = ["Captured", "Delivery", "ProfileJob", "ProfilingWorker"]
 
@@ -32,8 +32,8 @@ class ProfileJob:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Captured:
-    """A model as a worker holds it: its environment's key, its identity (`profiles.model_identity`), and the paths of
-    its modules, level by level.
+    """A model as a worker holds it: its environment's key, its identity (`profiles.walk.model_identity`), and the paths
+    of its modules, level by level.
     """
 
     device_key: str

@@ -17,13 +17,13 @@ from profiles.executors.shares import Shares
 from profiles.files import make_folder, replace_file
 from profiles.hardware import LOCAL_CPU
 from profiles.model_profile import ModelProfile
-from profiles.module_part import ProfilePart
 from profiles.part_file import PartFile, part_file
 from profiles.preprocessors.protocol import Preprocessor
 from profiles.profile_options import ProfileOptions, ProfileProgress
 from profiles.profilers.protocol import Profiler
 from profiles.providers.target import Target
 from profiles.walk import merge_parts
+from profiles.walk.module_part import ProfilePart
 
 __all__ = ["profile_on_ray"]
 

@@ -10,7 +10,7 @@ import numpy as np
 from torch import nn
 
 import profiles.preprocessors.jagged  # noqa: F401 (makes its classes known to `Growth`)
-from profiles.capture import CapturedCall, observe, signature
+from profiles.counting.traffic import leaf_bytes, touched_rows
 from profiles.errors import InputError, MeasurementError
 from profiles.nested import tensors_of
 from profiles.preprocessors.batch_guess import doubled_batch
@@ -18,12 +18,12 @@ from profiles.preprocessors.growth import Growth
 from profiles.preprocessors.option_text import positive
 from profiles.preprocessors.protocol import Stage
 from profiles.preprocessors.trial import trial
-from profiles.preservation import preserved
 from profiles.profilers.protocol import Figure
 from profiles.providers.target import InputBatch, Target
-from profiles.subject import Subject
-from profiles.traffic import leaf_bytes, touched_rows
-from profiles.tree import module_tree
+from profiles.walk.capture import CapturedCall, observe, signature
+from profiles.walk.preservation import preserved
+from profiles.walk.subject import Subject
+from profiles.walk.tree import module_tree
 
 __all__ = ["BatchSize"]
 

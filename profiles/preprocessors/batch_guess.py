@@ -7,11 +7,11 @@ from typing import Any
 import torch
 
 from profiles.errors import InputError
-from profiles.input_copies import clone_inputs
 from profiles.nested import tensors_of
 from profiles.preprocessors.growth import Growth, bags_among
 from profiles.preprocessors.trial import trial
 from profiles.providers.target import InputBatch, Target
+from profiles.walk.input_copies import clone_inputs
 
 __all__ = ["doubled_batch"]
 

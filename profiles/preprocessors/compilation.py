@@ -12,7 +12,6 @@ from typing import Any
 import torch
 from torch import nn
 
-from profiles.capture import CapturedCall
 from profiles.errors import MeasurementError
 from profiles.nested import tensors_of
 from profiles.preprocessors.copies import model_tensors
@@ -20,7 +19,8 @@ from profiles.preprocessors.option_text import one_of
 from profiles.preprocessors.protocol import Stage
 from profiles.profilers.protocol import Figure
 from profiles.providers.target import Target
-from profiles.subject import Subject
+from profiles.walk.capture import CapturedCall
+from profiles.walk.subject import Subject
 
 __all__ = ["Compile"]
 

@@ -7,14 +7,14 @@ from typing import TypeVar
 import torch
 from torch import nn
 
+from profiles.counting.traffic import state_bytes
 from profiles.errors import MeasurementError
 from profiles.preprocessors.copies import model_tensors, model_with, target_with_inputs, with_tensors
 from profiles.preprocessors.option_text import one_of
 from profiles.preprocessors.protocol import Stage
 from profiles.profilers.protocol import Figure
 from profiles.providers.target import InputBatch, Target
-from profiles.subject import Subject
-from profiles.traffic import state_bytes
+from profiles.walk.subject import Subject
 
 __all__ = ["CastDtype"]
 

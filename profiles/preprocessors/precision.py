@@ -12,7 +12,7 @@ from profiles.preprocessors.option_text import no_option, one_of
 from profiles.preprocessors.protocol import Stage
 from profiles.profilers.protocol import Figure
 from profiles.providers.target import Target
-from profiles.subject import Subject
+from profiles.walk.subject import Subject
 
 __all__ = ["Autocast", "Tf32"]
 

@@ -5,7 +5,7 @@ from typing import Literal, Protocol
 
 from profiles.profilers.protocol import Figure
 from profiles.providers.target import Target
-from profiles.subject import Subject
+from profiles.walk.subject import Subject
 
 __all__ = ["Preprocessor", "Stage"]
 

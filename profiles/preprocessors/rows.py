@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import nn
 
+from profiles.counting.traffic import state_bytes
 from profiles.errors import InputError
-from profiles.input_copies import clone_inputs, storage_key
 from profiles.nested import tensors_of
 from profiles.preprocessors.copies import model_with, target_with_inputs, with_tensors
 from profiles.preprocessors.option_text import positive
@@ -17,8 +17,8 @@ from profiles.preprocessors.protocol import Stage
 from profiles.preprocessors.trial import trial
 from profiles.profilers.protocol import Figure
 from profiles.providers.target import InputBatch, Target
-from profiles.subject import Subject
-from profiles.traffic import state_bytes
+from profiles.walk.input_copies import clone_inputs, storage_key
+from profiles.walk.subject import Subject
 
 __all__ = ["CutRows"]
 

@@ -7,15 +7,16 @@ from typing import Any
 
 import torch
 
-from profiles.input_copies import clone_inputs
 from profiles.model_profile import ModelProfile
 from profiles.nested import tensors_of
 from profiles.preprocessors.copies import model_tensors
 from profiles.preprocessors.protocol import Preprocessor
+from profiles.profile_options import ProfileOptions
 from profiles.providers.target import Target
 from profiles.records import ComponentProfile
-from profiles.subject import Subject
-from profiles.walk import ProfileOptions, profile_target
+from profiles.walk import profile_target
+from profiles.walk.input_copies import clone_inputs
+from profiles.walk.subject import Subject
 
 __all__ = ["PreprocessorContract"]
 

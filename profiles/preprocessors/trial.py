@@ -5,8 +5,8 @@ from contextlib import contextmanager
 
 from torch import nn
 
-from profiles.operators import Operator, OperatorWatch
-from profiles.preservation import preserved
+from profiles.counting.operators import Operator, OperatorWatch
+from profiles.walk.preservation import preserved
 
 __all__ = ["trial"]
 

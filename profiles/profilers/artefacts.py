@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from profiles.errors import InputError
-from profiles.subject import Subject
+from profiles.walk.subject import Subject
 
 __all__ = ["MODEL_FILE", "artefact_path", "level_of"]
 

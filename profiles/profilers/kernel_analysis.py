@@ -13,8 +13,8 @@ from profiles.profilers.kernel_sums import KernelAnalysis, KernelSums
 from profiles.profilers.ranges import module_ranges
 from profiles.profilers.replay import Replay
 from profiles.profilers.session import profiler_session, recorded_events
-from profiles.subject import Subject
-from profiles.tree import module_tree
+from profiles.walk.subject import Subject
+from profiles.walk.tree import module_tree
 
 __all__ = ["analyse"]
 

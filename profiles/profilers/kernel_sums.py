@@ -10,9 +10,9 @@ from profiles.profilers.operator_names import work_of
 from profiles.profilers.session import Event
 from profiles.profilers.subtrees import subtree_sums
 from profiles.profilers.tensor_cores import uses_tensor_cores
-from profiles.subject import Phase
-from profiles.tree import ModuleNode
 from profiles.units import NS_PER_MS
+from profiles.walk.subject import Phase
+from profiles.walk.tree import ModuleNode
 
 __all__ = ["KernelAnalysis", "KernelSums"]
 

@@ -7,7 +7,7 @@ from profiles.profilers.kernel_analysis import analyse
 from profiles.profilers.kernel_sums import KernelAnalysis
 from profiles.profilers.option_text import parse_options
 from profiles.profilers.protocol import Figure, Finding
-from profiles.subject import Subject
+from profiles.walk.subject import Subject
 
 __all__ = ["Kernels"]
 

@@ -11,8 +11,8 @@ from profiles.profilers.protocol import Figure, Finding
 from profiles.profilers.ranges import module_ranges
 from profiles.profilers.replay import Replay
 from profiles.profilers.session import profiler_session
-from profiles.subject import Subject
-from profiles.tree import module_tree
+from profiles.walk.subject import Subject
+from profiles.walk.tree import module_tree
 
 __all__ = ["KinetoTraces"]
 

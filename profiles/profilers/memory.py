@@ -12,7 +12,6 @@ from typing import Any
 
 import torch
 
-from profiles.capture import CapturedCall
 from profiles.errors import InputError
 from profiles.profilers.artefacts import artefact_path, level_of
 from profiles.profilers.attribution import owners_at, place_events
@@ -22,8 +21,9 @@ from profiles.profilers.ranges import module_ranges
 from profiles.profilers.replay import Replay
 from profiles.profilers.session import Allocation, profiler_session, recorded_allocations, recorded_events
 from profiles.profilers.subtrees import subtree_sums
-from profiles.subject import Subject
-from profiles.tree import module_tree
+from profiles.walk.capture import CapturedCall
+from profiles.walk.subject import Subject
+from profiles.walk.tree import module_tree
 
 __all__ = ["Memory", "MemoryUse", "memory_use"]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from profiles.operator_work import OperatorWork, operator_work
+from profiles.counting.operator_work import OperatorWork, operator_work
 
 __all__ = ["work_of"]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from profiles.kernel_time import KernelTime
-from profiles.subject import Subject
+from profiles.walk.subject import Subject
 
 __all__ = ["Figure", "Finding", "OpenProfiler", "Profiler", "ProfilerRun"]
 

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from profiles.tree import ModuleNode
+from profiles.walk.tree import ModuleNode
 
 __all__ = ["module_ranges", "node_index"]
 

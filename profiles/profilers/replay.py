@@ -4,9 +4,9 @@ from typing import Any
 
 import torch
 
-from profiles.capture import CapturedCall
 from profiles.nested import tensors_of
-from profiles.subject import Subject
+from profiles.walk.capture import CapturedCall
+from profiles.walk.subject import Subject
 
 __all__ = ["Replay"]
 

@@ -7,7 +7,7 @@ import torch
 
 from profiles.profilers.option_text import parse_options
 from profiles.profilers.protocol import Figure, Finding
-from profiles.subject import Subject
+from profiles.walk.subject import Subject
 
 __all__ = ["Sizes"]
 

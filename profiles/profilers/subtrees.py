@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from profiles.tree import ModuleNode
+from profiles.walk.tree import ModuleNode
 
 __all__ = ["subtree_sums"]
 

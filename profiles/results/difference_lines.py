@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from profiles.diff import Difference, MetricDiff, ProfileDiff
+from profiles.analyses.diff import Difference, MetricDiff, ProfileDiff
 from profiles.units import format_bytes, format_count, format_ms
 
 __all__ = ["METRIC_TITLES", "difference_lines", "format_amount", "format_change", "module_text", "total_text"]

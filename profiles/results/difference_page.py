@@ -3,9 +3,9 @@
 import json
 from pathlib import Path
 
+from profiles.analyses.diff import MetricDiff, ProfileDiff
 from profiles.charts.difference import difference_chart
 from profiles.charts.offline import page_chart, script_json, vega_bundle
-from profiles.diff import MetricDiff, ProfileDiff
 from profiles.files import make_folder, replace_file
 from profiles.results.difference_lines import METRIC_TITLES, format_amount, format_change, module_text, total_text
 from profiles.results.page import page_environment

@@ -12,14 +12,14 @@ from torch import nn
 from torch.profiler import ProfilerActivity
 from torch.profiler import profile as torch_profile
 
-from profiles.in_situ import InSituTimes
-from profiles.interval import interval_share
 from profiles.model_profile import ModelProfile
 from profiles.profile_options import ProfileOptions
 from profiles.providers import InputBatch, Target, find_target
-from profiles.tree import module_tree
 from profiles.units import NS_PER_MS
 from profiles.walk import profile_target
+from profiles.walk.in_situ import InSituTimes
+from profiles.walk.interval import interval_share
+from profiles.walk.tree import module_tree
 from tests.benchmarks.benchmark import Benchmark, Figures, main
 from tests.benchmarks.markdown import percent, significant, table, with_quartiles
 from tests.benchmarks.timing import Alternative, interleave, ratios, spread_of

@@ -6,10 +6,11 @@ from torch import nn
 
 from profiles.cold_cache import CacheSweeper
 from profiles.devices import resolve_device
+from profiles.profile_options import ProfileOptions
 from profiles.store import ProfileStore
 from profiles.sweep import sweep
 from profiles.timing import TimingOptions, measure_latency
-from profiles.walk import ProfileOptions, profile_model
+from profiles.walk import profile_model
 from tests.profiles.small_provider import QUICK, LinearProvider, linear
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")

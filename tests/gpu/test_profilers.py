@@ -5,7 +5,8 @@ import torch
 from torch import nn
 
 from profiles.plug_ins import named_profilers
-from profiles.walk import ProfileOptions, profile_model
+from profiles.profile_options import ProfileOptions
+from profiles.walk import profile_model
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 

@@ -10,7 +10,7 @@ from torch import nn
 from profiles.preprocessors.protocol import Stage
 from profiles.profilers.protocol import Figure, Finding, ProfilerRun
 from profiles.providers.target import Target
-from profiles.subject import Subject
+from profiles.walk.subject import Subject
 
 
 @dataclass(kw_only=True)

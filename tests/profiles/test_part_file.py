@@ -6,12 +6,12 @@ import pytest
 from torch import nn
 
 from profiles.errors import CorruptFileError
-from profiles.module_part import ProfilePart
 from profiles.part_file import PartFile, part_file, request_key
 from profiles.plug_ins import named_profilers
 from profiles.profile_options import ProfileOptions
 from profiles.providers import InputBatch, Target
 from profiles.walk import walking
+from profiles.walk.module_part import ProfilePart
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import nn
 
-from profiles.call_context import CallContext
 from profiles.walk import profile_model
+from profiles.walk.call_context import CallContext
 from tests.profiles.trap_models import QUICK, Passing, observed, only_call, rows_of
 
 X = torch.ones(2, 4)

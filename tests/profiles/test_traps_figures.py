@@ -8,13 +8,13 @@ import pytest
 import torch
 from torch import nn
 
-from profiles.module_part import ModulePart
-from profiles.profile_rows import assemble
 from profiles.profilers import Figure, Finding, ProfilerRun
 from profiles.providers.target import InputBatch, Target
-from profiles.subject import Subject
 from profiles.units import MS_PER_S
 from profiles.walk import profile_model, profile_target
+from profiles.walk.module_part import ModulePart
+from profiles.walk.profile_rows import assemble
+from profiles.walk.subject import Subject
 from tests.profiles.rows import latency, row
 from tests.profiles.small_models import Raising
 from tests.profiles.trap_models import QUICK, by_path, observed, rows_of

@@ -7,11 +7,11 @@ import pytest
 import torch
 from torch import nn
 
-from profiles.capture import observe
 from profiles.providers.target import InputBatch
-from profiles.tracing import tracing
-from profiles.tree import module_tree
 from profiles.walk import profile_model
+from profiles.walk.capture import observe
+from profiles.walk.tracing import tracing
+from profiles.walk.tree import module_tree
 from tests.profiles.trap_models import QUICK, Passing, by_path, rows_of
 
 X = torch.ones(4, 8)

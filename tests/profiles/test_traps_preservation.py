@@ -14,8 +14,8 @@ from torch.nn.utils.parametrizations import spectral_norm, weight_norm
 
 from profiles.errors import InputError
 from profiles.profilers import Figure, ProfilerRun
-from profiles.subject import Subject
 from profiles.walk import profile_model
+from profiles.walk.subject import Subject
 from tests.profiles.trap_models import QUICK
 
 X = torch.rand(4, 8)

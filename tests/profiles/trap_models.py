@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 import torch
 from torch import nn
 
-from profiles.capture import CapturedCall, Observation, observe
 from profiles.model_profile import ModelProfile
-from profiles.preservation import preserved
 from profiles.profile_options import ProfileOptions
 from profiles.providers.target import InputBatch
 from profiles.records import ComponentProfile
-from profiles.tree import module_tree
 from profiles.walk import profile_model
+from profiles.walk.capture import CapturedCall, Observation, observe
+from profiles.walk.preservation import preserved
+from profiles.walk.tree import module_tree
 
 QUICK = ProfileOptions(threads=1, seconds_per_visit=1e-4, budget_s=0)
 

@@ -1,8 +1,8 @@
 import pytest
 
 from profiles.component import make_component
+from profiles.counting.traffic import state_bytes
 from profiles.errors import InputError
-from profiles.traffic import state_bytes
 from representations.components import components_of, model_work, work_of
 from representations.provider import RecommendationProvider
 from representations.specs import HybridSpec, TableSpec

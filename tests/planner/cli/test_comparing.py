@@ -5,7 +5,7 @@ import pytest
 
 from planner.cli.app import run
 from profiles.results import save_profile
-from tests.profiles.test_diff import SIX, profile
+from tests.profiles.analyses.test_diff import SIX, profile
 
 
 @pytest.fixture

@@ -1,8 +1,8 @@
 import pytest
 
+from profiles.analyses.diff import MetricDiff, diff_profiles
 from profiles.charts.difference import difference_chart, difference_frame
-from profiles.diff import MetricDiff, diff_profiles
-from tests.profiles.test_diff import SIX, profile
+from tests.profiles.analyses.test_diff import SIX, profile
 
 
 def metric(**times_ms: float) -> MetricDiff:

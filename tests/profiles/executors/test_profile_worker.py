@@ -3,9 +3,9 @@ from collections.abc import Iterator
 import pytest
 
 from profiles.executors.profile_worker import ProfileJob, ProfilingWorker
-from profiles.merging import merge_parts
 from profiles.profile_options import ProfileOptions
 from profiles.profilers import profilers
+from profiles.walk.merging import merge_parts
 from tests.profiles.dying_models import plain
 
 MEASURES = ("kineto", "kernels")

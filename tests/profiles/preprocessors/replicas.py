@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 
 import torch
 
-from profiles.capture import CapturedCall, Observation, observe
 from profiles.nested import tensors_of
 from profiles.preprocessors.batch import BatchSize
 from profiles.providers.target import InputBatch, Target
-from profiles.subject import Subject
-from profiles.tree import module_tree
+from profiles.walk.capture import CapturedCall, Observation, observe
+from profiles.walk.subject import Subject
+from profiles.walk.tree import module_tree
 
 __all__ = ["assert_replicas_are_true", "observed", "prepared_subjects"]
 

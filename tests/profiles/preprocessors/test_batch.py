@@ -6,8 +6,9 @@ from torch import nn
 
 from profiles.errors import InputError, MeasurementError
 from profiles.preprocessors.batch import BatchSize
+from profiles.profile_options import ProfileOptions
 from profiles.providers.target import InputBatch, Target
-from profiles.walk import ProfileOptions, profile_target
+from profiles.walk import profile_target
 from tests.profiles.preprocessors.replicas import assert_replicas_are_true, prepared_subjects
 from tests.profiles.preprocessors.targets import tagger_target
 

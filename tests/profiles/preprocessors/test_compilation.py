@@ -6,12 +6,13 @@ import pytest
 import torch
 from torch import nn
 
-from profiles.capture import CapturedCall
 from profiles.errors import InputError, MeasurementError
 from profiles.preprocessors.batch import BatchSize
 from profiles.preprocessors.compilation import Compile
-from profiles.subject import Subject
-from profiles.walk import ProfileOptions, profile_target
+from profiles.profile_options import ProfileOptions
+from profiles.walk import profile_target
+from profiles.walk.capture import CapturedCall
+from profiles.walk.subject import Subject
 from tests.profiles.preprocessors.targets import tagger_target, two_layers
 
 

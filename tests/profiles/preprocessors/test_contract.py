@@ -9,8 +9,8 @@ from profiles.preprocessors import Preprocessor, preprocessors
 from profiles.preprocessors.protocol import Stage
 from profiles.profilers.protocol import Figure
 from profiles.providers.target import InputBatch, Target
-from profiles.subject import Subject
 from profiles.testing import PreprocessorContract
+from profiles.walk.subject import Subject
 from tests.profiles.preprocessors.targets import net_target, tagger_target, two_layers
 
 

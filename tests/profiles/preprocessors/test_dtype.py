@@ -4,11 +4,11 @@ import pytest
 import torch
 from torch import nn
 
+from profiles.counting.traffic import state_bytes
 from profiles.errors import InputError, MeasurementError
 from profiles.nested import tensors_of
 from profiles.preprocessors.dtype import CastDtype
 from profiles.providers.target import InputBatch, Target
-from profiles.traffic import state_bytes
 from tests.profiles.preprocessors.targets import tagger_target, two_layers
 
 

@@ -6,8 +6,9 @@ from torch import nn
 
 from profiles.errors import InputError
 from profiles.preprocessors.precision import Autocast, Tf32
+from profiles.profile_options import ProfileOptions
 from profiles.providers.target import InputBatch, Target
-from profiles.walk import ProfileOptions, profile_target
+from profiles.walk import profile_target
 from tests.profiles.preprocessors.targets import two_layers
 
 QUICK = ProfileOptions(seconds_per_visit=1e-4, budget_s=0.0, threads=1)

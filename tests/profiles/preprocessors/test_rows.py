@@ -5,10 +5,10 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from profiles.counting.traffic import state_bytes
 from profiles.errors import InputError
 from profiles.preprocessors.rows import CutRows
 from profiles.providers.target import InputBatch, Target
-from profiles.traffic import state_bytes
 from tests.profiles.preprocessors.targets import tagger_target
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from torch import nn
 
-from profiles.capture import observe
 from profiles.profilers import Finding, Profiler
 from profiles.providers import InputBatch
-from profiles.subject import Phase, Subject
-from profiles.tree import module_tree
+from profiles.walk.capture import observe
+from profiles.walk.subject import Phase, Subject
+from profiles.walk.tree import module_tree
 
 
 def subjects_of(

@@ -4,8 +4,8 @@ from torch import nn
 from profiles.profilers.attribution import BACKWARD_RANGE
 from profiles.profilers.kernel_sums import KernelAnalysis, KernelSums
 from profiles.profilers.session import Event
-from profiles.subject import Phase
-from profiles.tree import module_tree
+from profiles.walk.subject import Phase
+from profiles.walk.tree import module_tree
 from tests.profiles.profilers.test_attribution import ENGINE, module, op
 
 NODES = module_tree(nn.Sequential(nn.Linear(2, 2), nn.ReLU()))

@@ -9,7 +9,7 @@ from profiles.errors import InputError
 from profiles.profilers.memory import Memory, memory_use
 from profiles.profilers.session import Allocation
 from profiles.providers import InputBatch
-from profiles.subject import Phase
+from profiles.walk.subject import Phase
 from tests.profiles.profilers.subjects import findings_of, prepared, subjects_of
 from tests.profiles.small_models import Net, net_inputs
 

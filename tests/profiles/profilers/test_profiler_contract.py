@@ -7,8 +7,8 @@ from profiles.profilers.kernels import Kernels
 from profiles.profilers.kineto import KinetoTraces
 from profiles.profilers.memory import Memory
 from profiles.profilers.sizes import Sizes
-from profiles.subject import Subject
 from profiles.testing import ProfilerContract
+from profiles.walk.subject import Subject
 
 
 class TestKernels(ProfilerContract):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from profiles.diff import diff_profiles
+from profiles.analyses.diff import diff_profiles
 from profiles.model_profile import ModelProfile
 from profiles.results.difference_page import write_difference
 from profiles.results.page import HtmlWriter

@@ -1,9 +1,9 @@
 import pytest
 
-from profiles.diff import ProfileDiff, diff_profiles
-from profiles.regression import ChangedModule
+from profiles.analyses.diff import ProfileDiff, diff_profiles
+from profiles.analyses.regression import ChangedModule
 from profiles.results.difference_lines import difference_lines, format_change, module_text
-from tests.profiles.test_diff import SIX, profile
+from tests.profiles.analyses.test_diff import SIX, profile
 
 
 def found(**times_ms: float) -> ProfileDiff:

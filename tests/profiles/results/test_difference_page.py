@@ -2,10 +2,10 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from profiles.diff import ProfileDiff, diff_profiles
+from profiles.analyses.diff import ProfileDiff, diff_profiles
 from profiles.results.difference_page import DIFF_SCHEMA, render_difference, write_difference
+from tests.profiles.analyses.test_diff import SIX, profile
 from tests.profiles.results.sample import EVIL
-from tests.profiles.test_diff import SIX, profile
 
 
 def found() -> ProfileDiff:

@@ -1,0 +1,182 @@
+"""Latency of modules where they stand: every call timed during passes of the whole model."""
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import Any
+
+from torch import nn
+
+from profiles.providers.target import InputBatch
+from profiles.records import Latency
+from profiles.stopwatch import Stopwatch
+from profiles.timing import Sample, TimingOptions, gc_paused, summarize
+from profiles.units import NS_PER_MS
+from profiles.walk.input_copies import clone_inputs
+from profiles.walk.tracing import Trace, call_log
+from profiles.walk.tree import ModuleNode
+
+__all__ = ["LEAST_VISIT_MS", "MOST_PASSES", "InSituTimes"]
+
+# Passes of a small model are repeated until a visit has taken so long, at most so often.
+LEAST_VISIT_MS = 30.0
+MOST_PASSES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class _Pass:
+    """Times of one pass over all batches, their weighted mean; those of nodes only where calls were watched."""
+
+    wall_ms: float
+    cpu_ms: float
+    process_ms: float
+    inclusive_ms: dict[int, float]
+    own_ms: dict[int, float]
+
+    @property
+    def wall_over_cpu(self) -> float:
+        return self.wall_ms / max(self.cpu_ms, 1e-6)
+
+
+class InSituTimes:
+    """Collects one sample per pass and node: inclusive time, and time outside the node's watched callees.
+
+    Passes in which calls are timed take turns with plain ones, so that what the timing costs is known. Of `timing` only
+    what counts as contention matters.
+    """
+
+    def __init__(
+        self,
+        nodes: tuple[ModuleNode, ...],
+        model: nn.Module,
+        batches: Sequence[InputBatch],
+        torch_name: str,
+        contexts: Sequence[Callable[[], AbstractContextManager[object]]] = (),
+        *,
+        timing: TimingOptions | None = None,
+    ) -> None:
+        self._most_wall_over_cpu = (timing or TimingOptions()).max_wall_over_cpu
+        self._nodes, self._model, self._contexts = nodes, model, contexts
+        weight = sum(batch.weight for batch in batches)
+        self._batches = [(batch, batch.weight / weight) for batch in batches]
+        self._watch = Stopwatch(torch_name)
+        self._watched: list[_Pass] = []
+        self._plain: list[_Pass] = []
+        self.visits = 0
+
+    def visit(self, passes: int) -> None:
+        """Run the model at least so often; one that raises leaves the times of the calls that returned.
+
+        Passes under contention are taken again, at most as many as were wanted.
+        """
+        self.visits += 1
+        clean: list[tuple[_Pass, _Pass]] = []
+        contended: list[tuple[_Pass, _Pass]] = []
+        wanted = passes
+        while len(clean) < wanted and len(clean) + len(contended) < 2 * wanted:
+            pair = self._pair(watched_first=len(clean) % 2 == 0)
+            is_clean = self._watch.is_cuda or max(one.wall_over_cpu for one in pair) <= self._most_wall_over_cpu
+            (clean if is_clean else contended).append(pair)
+            wanted = max(passes, min(MOST_PASSES, math.ceil(LEAST_VISIT_MS / pair[0].wall_ms)))
+        for plain, watched in (*clean, *contended)[:wanted]:
+            self._plain.append(plain)
+            self._watched.append(watched)
+
+    def inclusive(self, index: int) -> Latency | None:
+        """Latency of a node with everything it calls, summed over its calls in a pass."""
+        return self._latency([(one, one.inclusive_ms.get(index)) for one in self._watched], is_whole=index == 0)
+
+    def own(self, index: int) -> Latency | None:
+        """Latency of what a node does outside the watched modules that it calls."""
+        return self._latency([(one, one.own_ms.get(index)) for one in self._watched])
+
+    def share(self, index: int) -> float | None:
+        """The node's part of the model's time, the median of the passes so far; None where that is not known."""
+        times = (one.inclusive_ms for one in self._watched)
+        shares = [one[index] / one[0] for one in times if index in one and one.get(0)]
+        return median(shares) if shares else None
+
+    @property
+    def overhead(self) -> float:
+        """How much longer a pass takes in which calls are timed, as a share of a plain one.
+
+        The fastest of each are compared, by CPU time where there is no GPU: whatever disturbs makes passes longer.
+        """
+        watched, plain = (
+            [one.wall_ms if self._watch.is_cuda else one.cpu_ms for one in passes]
+            for passes in (self._watched, self._plain)
+        )
+        return min(watched) / max(min(plain), 1e-6) - 1
+
+    @property
+    def plain_ms(self) -> float:
+        """Wall time of a plain pass."""
+        return median(one.wall_ms for one in self._plain)
+
+    @property
+    def plain_process_ms(self) -> float:
+        """CPU time of a plain pass, of all threads."""
+        return median(one.process_ms for one in self._plain)
+
+    def _latency(self, times: Sequence[tuple[_Pass, float | None]], *, is_whole: bool = False) -> Latency | None:
+        samples = [
+            Sample(latency_ms=known_ms, wall_ms=known_ms, cpu_ms=known_ms / one.wall_over_cpu)
+            for one, known_ms in times
+            if known_ms is not None
+        ]
+        if not samples:
+            return None
+        latency = summarize([samples], sees_contention=not self._watch.is_cuda)
+        # CPU time is read once per pass; the ratio is that of the passes.
+        return replace(latency, visits=self.visits, cpu_ms=latency.cpu_ms if is_whole else None)
+
+    def _pair(self, *, watched_first: bool) -> tuple[_Pass, _Pass]:
+        """A plain pass and one in which calls are timed."""
+        first, second = self._run(is_watched=watched_first), self._run(is_watched=not watched_first)
+        return (second, first) if watched_first else (first, second)
+
+    def _run(self, *, is_watched: bool) -> _Pass:
+        passes = [self._run_batch(batch, weight, is_watched=is_watched) for batch, weight in self._batches]
+        return passes[0] if len(passes) == 1 else _together(passes)
+
+    def _run_batch(self, batch: InputBatch, weight: float, *, is_watched: bool) -> _Pass:
+        args, kwargs = clone_inputs((batch.args, dict(batch.kwargs)))
+        watching = call_log(self._nodes, self._watch.mark) if is_watched else nullcontext(Trace[Any]())
+        with ExitStack() as stack:
+            trace = stack.enter_context(watching)
+            for make in (*self._contexts, gc_paused):
+                stack.enter_context(make())
+            wall, cpu, process = time.perf_counter_ns(), time.thread_time_ns(), time.process_time_ns()
+            # Whatever the model raises, the capturing pass has met and recorded it.
+            with suppress(Exception):
+                self._model(*args, **kwargs)
+            self._watch.wait()
+            ends = time.perf_counter_ns(), time.thread_time_ns(), time.process_time_ns()
+        wall_ms, cpu_ms, process_ms = (
+            weight * (end - start) / NS_PER_MS for start, end in zip((wall, cpu, process), ends, strict=True)
+        )
+        return _Pass(wall_ms, cpu_ms, process_ms, *self._by_node(trace, weight))
+
+    def _by_node(self, trace: Trace[Any], weight: float) -> tuple[dict[int, float], dict[int, float]]:
+        inclusive: dict[int, float] = {}
+        own: dict[int, float] = {}
+        for span in trace.spans:
+            duration_ms = weight * self._watch.between_ms(span.start, span.end)
+            if span.is_outermost:
+                inclusive[span.node] = inclusive.get(span.node, 0.0) + duration_ms
+            own[span.node] = own.get(span.node, 0.0) + duration_ms
+            if span.caller is not None:
+                own[span.caller] = own.get(span.caller, 0.0) - duration_ms
+        return inclusive, {index: own[index] for index in inclusive}
+
+
+def _together(passes: Sequence[_Pass]) -> _Pass:
+    inclusive, own = (
+        {index: sum(times.get(index, 0.0) for times in parts) for index in set().union(*parts)}
+        for parts in ([one.inclusive_ms for one in passes], [one.own_ms for one in passes])
+    )
+    wall, cpu, process = (sum(getattr(one, name) for one in passes) for name in ("wall_ms", "cpu_ms", "process_ms"))
+    return _Pass(wall, cpu, process, inclusive, own)

@@ -1,0 +1,156 @@
+"""Time of the backward pass under each module, where it stands: by hooks on the nodes of the autograd graph.
+
+Module hooks for the backward pass put nodes of their own into the graph, and break modules that work in place. Here the
+graph stays as it is: a node belongs to the module in whose call it was made, which its sequence number tells.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import replace
+from functools import partial
+from itertools import accumulate
+from typing import Any
+
+import torch
+from torch import nn
+
+from profiles.errors import MeasurementError
+from profiles.nested import tensors_of
+from profiles.providers.target import InputBatch
+from profiles.records import Latency
+from profiles.stopwatch import Stopwatch
+from profiles.timing import Sample, gc_paused, summarize
+from profiles.walk.in_situ import LEAST_VISIT_MS, MOST_PASSES
+from profiles.walk.input_copies import clone_inputs
+from profiles.walk.tracing import Trace, call_log
+from profiles.walk.tree import ModuleNode
+
+__all__ = ["InSituBackward"]
+
+_NO_NUMBER = 2**64 - 1
+
+
+class InSituBackward:
+    """Collects one sample per pass and node: the time in which nodes of the graph run that its calls made.
+
+    What the engine does between them, and the hooks, counts for the model alone. `failure` tells why there are no
+    times.
+    """
+
+    def __init__(
+        self,
+        nodes: tuple[ModuleNode, ...],
+        model: nn.Module,
+        batches: Sequence[InputBatch],
+        torch_name: str,
+        contexts: Sequence[Callable[[], AbstractContextManager[object]]] = (),
+    ) -> None:
+        self._nodes, self._model, self._contexts = nodes, model, contexts
+        weight = sum(batch.weight for batch in batches)
+        self._batches = [(batch, batch.weight / weight) for batch in batches]
+        self._watch = Stopwatch(torch_name)
+        self._passes: list[Mapping[int, float]] = []
+        self._visits = 0
+        self.failure = ""
+
+    def visit(self) -> None:
+        """Run the model forward and backward, a small one several times."""
+        if self.failure:
+            return
+        try:
+            passes = [self._pass()]
+            while len(passes) < MOST_PASSES and sum(one[0] for one in passes) < LEAST_VISIT_MS:
+                passes.append(self._pass())
+        except Exception as error:  # noqa: BLE001 (what a model may raise is up to the user's code)
+            told = str(error) if isinstance(error, MeasurementError) else f"{type(error).__name__}: {error}"
+            self.failure = f"the backward pass in the model could not be timed: {told}"
+        else:
+            self._passes += passes
+            self._visits += 1
+
+    def inclusive(self, index: int) -> Latency | None:
+        """Latency of a node's backward pass with that of everything it calls."""
+        times_ms = [one[index] for one in self._passes if index in one]
+        if self.failure or not times_ms:
+            return None
+        samples = [[Sample(latency_ms=one, wall_ms=one, cpu_ms=0.0)] for one in times_ms]
+        return replace(summarize(samples, sees_contention=False), visits=self._visits, cpu_ms=None)
+
+    def _pass(self) -> dict[int, float]:
+        times_ms: dict[int, float] = {}
+        for batch, weight in self._batches:
+            for index, duration_ms in self._run(batch).items():
+                times_ms[index] = times_ms.get(index, 0.0) + weight * duration_ms
+        return times_ms
+
+    def _run(self, batch: InputBatch) -> dict[int, float]:
+        args, kwargs = clone_inputs((batch.args, dict(batch.kwargs)))
+        with ExitStack() as stack:
+            trace = stack.enter_context(call_log(self._nodes, _sequence_number))
+            for make in self._contexts:
+                stack.enter_context(make())
+            output = self._model(*args, **kwargs)
+        leaves = [*self._model.parameters(), *tensors_of((args, kwargs))]
+        outputs = [tensor for tensor in tensors_of(output) if tensor.requires_grad]
+        wanted = [leaf for leaf in leaves if leaf.requires_grad and leaf.is_leaf]
+        if not (outputs and wanted):
+            raise MeasurementError("no gradient flows from its outputs to an input or parameter")
+        whole_ms, times_ms = self._backward(outputs, wanted)
+        return {**_inclusive(trace, times_ms), 0: whole_ms}
+
+    def _backward(
+        self, outputs: Sequence[torch.Tensor], wanted: Sequence[torch.Tensor]
+    ) -> tuple[float, dict[int, float]]:
+        """Duration of the whole pass, and of each node of the graph by its sequence number."""
+        marks: dict[int, list[Any]] = {}
+        ones = [torch.ones_like(output) for output in outputs]
+        with ExitStack() as stack:
+            for node in _graph_nodes(outputs):
+                # Before and after it runs.
+                mark = partial(_mark, marks.setdefault(_number_of(node), []).append, self._watch.mark)
+                stack.callback(node.register_prehook(mark).remove)
+                stack.callback(node.register_hook(mark).remove)
+            stack.enter_context(gc_paused())
+            start = self._watch.mark()
+            torch.autograd.grad(outputs, wanted, ones, allow_unused=True)
+            end = self._watch.mark()
+            self._watch.wait()
+        between_ms = self._watch.between_ms
+        return between_ms(start, end), {number: between_ms(*both) for number, both in marks.items() if both}
+
+
+def _sequence_number() -> int:
+    """Of the next node of the graph that this thread makes."""
+    return torch._C._autograd._get_sequence_nr()  # noqa: SLF001 (no public way to ask)
+
+
+def _number_of(node: Any) -> int:
+    return int(node._sequence_nr())  # noqa: SLF001 (as above)
+
+
+def _mark(append: Callable[[Any], None], mark: Callable[[], Any], *_gradients: Any) -> None:
+    append(mark())
+
+
+def _graph_nodes(outputs: Sequence[torch.Tensor]) -> set[Any]:
+    """The nodes above the outputs, but for those that only accumulate gradients, which have no number."""
+    found: set[Any] = set()
+    waiting: list[Any] = [output.grad_fn for output in outputs]
+    while waiting:
+        node = waiting.pop()
+        if node is not None and node not in found and _number_of(node) < _NO_NUMBER:
+            found.add(node)
+            waiting.extend(following for following, _ in node.next_functions)
+    return found
+
+
+def _inclusive(trace: Trace[int], times_ms: Mapping[int, float]) -> dict[int, float]:
+    numbers = sorted(times_ms)
+    until_ms = [0.0, *accumulate(times_ms[number] for number in numbers)]
+    found: dict[int, float] = {}
+    for span in trace.spans:
+        if span.is_outermost and span.end > span.start:
+            duration_ms = until_ms[bisect_left(numbers, span.end)] - until_ms[bisect_left(numbers, span.start)]
+            found[span.node] = found.get(span.node, 0.0) + duration_ms
+    return found

@@ -1,0 +1,67 @@
+import torch
+from torch import nn
+
+from profiles.providers.target import InputBatch
+from profiles.walk.in_situ_backward import InSituBackward
+from profiles.walk.tree import module_tree
+from tests.profiles.small_models import Raising, Recursive
+
+
+class InPlace(nn.Module):
+    """Works in place after a heavy and a light layer, and calls a frozen one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.heavy = nn.Linear(256, 256)
+        self.act = nn.ReLU(inplace=True)
+        self.light = nn.Linear(256, 1)
+        self.frozen = nn.Linear(1, 1)
+
+    def forward(self, x_BF: torch.Tensor) -> torch.Tensor:
+        hidden_BF: torch.Tensor = self.act(self.heavy(x_BF))
+        with torch.no_grad():
+            self.frozen(torch.ones(1))
+        return self.light(hidden_BF)  # type: ignore[no-any-return]  # a module call gives Any
+
+
+def timed(model: nn.Module, *batches: InputBatch, is_grad: bool = True) -> InSituBackward:
+    contexts = [torch.enable_grad if is_grad else torch.no_grad]
+    times = InSituBackward(module_tree(model), model, batches, "cpu", contexts)
+    for _ in range(3):
+        times.visit()
+    return times
+
+
+def test_every_module_has_the_time_of_the_nodes_that_its_calls_made() -> None:
+    model = InPlace()
+    times = timed(model, InputBatch(args=(torch.ones(512, 256),)))
+    assert times.failure == ""
+    whole, heavy, act, light = (times.inclusive(index) for index in range(4))
+    assert whole
+    assert heavy
+    assert act
+    assert light
+    assert whole.n >= whole.visits == 3
+    assert max(heavy.median_ms, act.median_ms, light.median_ms) < whole.median_ms
+    assert min(heavy.median_ms, act.median_ms, light.median_ms) > 0
+    assert times.inclusive(4) is None
+    assert all(parameter.grad is None for parameter in model.parameters())
+
+
+def test_calls_of_itself_count_once() -> None:
+    times = timed(Recursive(64), InputBatch(args=(torch.ones(64, 64),)))
+    whole, linear = times.inclusive(0), times.inclusive(1)
+    assert whole
+    assert linear
+    assert linear.median_ms < whole.median_ms
+
+
+def test_a_model_that_raises_has_no_times_but_the_reason() -> None:
+    times = timed(Raising(), InputBatch(args=(torch.ones(2, 8),)))
+    assert times.inclusive(0) is None
+    assert times.failure.startswith("the backward pass in the model could not be timed: RuntimeError: mat1")
+
+
+def test_a_model_without_gradients_tells_so() -> None:
+    times = timed(InPlace(), InputBatch(args=(torch.ones(2, 256),)), is_grad=False)
+    assert times.failure.endswith("no gradient flows from its outputs to an input or parameter")
