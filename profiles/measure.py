@@ -1,6 +1,7 @@
 """Measure a group of components in turns: every executor runs these functions."""
 
 import gc
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,8 +23,9 @@ from profiles.timing import clock_for, summarize, time_visit
 from profiles.utilisation import bandwidth_share, model_flops_share
 from profiles.visits import Sample, Visit
 
-__all__ = ["measure_group", "move_to", "skipped_row", "thread_count"]
+__all__ = ["CONTENDED_VISITS", "best_visits", "measure_group", "move_to", "skipped_row", "thread_count"]
 
+CONTENDED_VISITS = "contended_visits"
 T = TypeVar("T")
 
 
@@ -64,9 +66,20 @@ def measure_group(
                 yield visit
             if not options.visits_left(subject.visits):
                 subjects.remove(subject)
-                yield subject.row(fingerprint, local)
+                yield subject.row(fingerprint, local, options)
         if subjects:
             time.sleep(max(0.0, options.least_gap_s - (time.perf_counter() - start)))
+
+
+def best_visits(visits: Sequence[Visit], count: int) -> tuple[Visit, ...]:
+    """Those without contention where there are enough, else those with the least of it as well; in order of time.
+
+    More than `count` are kept where all are clean: an earlier sweep may have wanted more.
+    """
+    clean = [visit for visit in visits if not visit.is_contended]
+    rest = sorted((visit for visit in visits if visit.is_contended), key=_wall_over_cpu)
+    kept = [*clean, *rest[: max(0, count - len(clean))]]
+    return tuple(visit for visit in visits if visit in kept)
 
 
 def skipped_row(component: Component, fingerprint: Fingerprint, reason: str) -> ComponentProfile:
@@ -122,8 +135,7 @@ class _Subject:
             return module(*args)
 
         clock, timing = clock_for(local.torch_name), options.timing
-        lacks_warm = options.warm and sum(bool(visit.warm) for visit in self.visits) < options.visits
-        lacks_cold = options.cold and sum(bool(visit.cold) for visit in self.visits) < options.visits
+        lacks_warm, lacks_cold = options.warm_left(self.visits) > 0, options.cold_left(self.visits) > 0
         # Backward passes and optimizers' steps need what inference mode leaves out.
         mode = torch.inference_mode() if self.component.phase == "forward" else torch.no_grad()
         with mode:
@@ -134,13 +146,19 @@ class _Subject:
             timestamp=current_timestamp(),
             warm=warm,
             cold=cold,
+            is_contended=clock.sees_contention and _is_contended((*warm, *cold), timing.max_wall_over_cpu),
         )
         self.visits.append(visit)
         return visit
 
-    def row(self, fingerprint: Fingerprint, local: LocalDevice) -> ComponentProfile:
-        warm = self._latency([visit.warm for visit in self.visits if visit.warm], local)
-        cold = self._latency([visit.cold for visit in self.visits if visit.cold], local)
+    def row(self, fingerprint: Fingerprint, local: LocalDevice, options: SweepOptions) -> ComponentProfile:
+        used = {
+            name: best_visits([visit for visit in self.visits if getattr(visit, name)], options.visits)
+            for name in ("warm", "cold")
+        }
+        warm = self._latency([visit.warm for visit in used["warm"]], local)
+        cold = self._latency([visit.cold for visit in used["cold"]], local)
+        contended = sum(visit.is_contended for visits in used.values() for visit in visits)
         row = _blank_row(self.component, replace(fingerprint, timestamp=current_timestamp()))
         latency = warm or cold
         median_ms = latency.median_ms if latency else 0.0
@@ -154,6 +172,7 @@ class _Subject:
             parameter_bytes=self.work.parameter_bytes,
             mfu=model_flops_share(self.work.flops, median_ms, local.name, self.component.dtype),
             bandwidth_share=bandwidth_share(self.work.bytes_moved, median_ms, local.name),
+            figures={CONTENDED_VISITS: float(contended)} if contended else {},
         )
 
     def _latency(self, visits: list[tuple[Sample, ...]], local: LocalDevice) -> Latency | None:
@@ -179,6 +198,19 @@ def _build(
         visits=list(visits),
         before=move_to(built.before, local.torch_device),
     )
+
+
+def _wall_over_cpu(visit: Visit) -> float:
+    return _ratio((*visit.warm, *visit.cold))
+
+
+def _is_contended(samples: Sequence[Sample], limit: float) -> bool:
+    return bool(samples) and _ratio(samples) > limit
+
+
+def _ratio(samples: Sequence[Sample]) -> float:
+    cpu_ms = sum(sample.cpu_ms for sample in samples)
+    return sum(sample.wall_ms for sample in samples) / cpu_ms if cpu_ms > 0 else math.inf
 
 
 def _attempt(action: Callable[[], T]) -> T | _Failure:

@@ -111,7 +111,7 @@ class _Tally:
         progress: Callable[[SweepProgress], None] | None,
     ) -> None:
         self._start = time.perf_counter()
-        self._store, self._progress = store, progress
+        self._store, self._options, self._progress = store, options, progress
         stored = store.visits() if missing else ()
         self.log = VisitLog((visit for visit in stored if visit.content_hash in missing), self._write_visit)
         self._left = {name: options.visits_left(self.log.of([name]).get(name, ())) for name in missing}
@@ -139,7 +139,8 @@ class _Tally:
             return
         self._store.append_visit(visit)
         self._made += 1
-        self._left[visit.content_hash] -= 1
+        known = self.log.of([visit.content_hash]).get(visit.content_hash, ())
+        self._left[visit.content_hash] = self._options.visits_left((*known, visit))
         self._tell()
 
     def _tell(self) -> None:

@@ -16,7 +16,9 @@ class SweepOptions:
 
     Groups of `group_size` components, or fewer where parameters and inputs exceed `group_bytes`, are built at once
     and visited in turn: large ones put seconds between a component's visits, as long as a shared machine's slow spells
-    last. `retry_skipped` measures components again that an earlier sweep had to skip.
+    last. `retry_skipped` measures components again that an earlier sweep had to skip. A visit during which other work
+    held the processor is thrown away and made again, `retakes` times per component; what then remains is marked in the
+    row (`figures["contended_visits"]`).
     """
 
     threads: int = 1
@@ -32,12 +34,15 @@ class SweepOptions:
     least_gap_s: float = 0.02
     seed: int = 0
     retry_skipped: bool = False
+    retakes: int = 0
 
     def __post_init__(self) -> None:
         if self.threads < 1:
             raise InputError(f"sweep: threads must be >= 1, but got {self.threads}")
         if self.group_size < 1:
             raise InputError(f"sweep: group_size must be >= 1, but got {self.group_size}")
+        if self.retakes < 0:
+            raise InputError(f"sweep: retakes must be >= 0, but got {self.retakes}")
         if not (self.warm or self.cold):
             raise InputError("sweep: must measure warm, cold or both, but got neither")
         _ = self.timing
@@ -55,9 +60,19 @@ class SweepOptions:
 
     def visits_left(self, visits: Sequence[Visit]) -> int:
         """How many visits a component still needs that has had these."""
-        warm = self.visits - sum(bool(visit.warm) for visit in visits) if self.warm else 0
-        cold = self.visits - sum(bool(visit.cold) for visit in visits) if self.cold else 0
-        return max(0, warm, cold)
+        return max(self.warm_left(visits), self.cold_left(visits))
+
+    def warm_left(self, visits: Sequence[Visit]) -> int:
+        """How many of them must be warm."""
+        return self._left([visit for visit in visits if visit.warm]) if self.warm else 0
+
+    def cold_left(self, visits: Sequence[Visit]) -> int:
+        """How many of them must be cold."""
+        return self._left([visit for visit in visits if visit.cold]) if self.cold else 0
+
+    def _left(self, made: Sequence[Visit]) -> int:
+        clean = sum(not visit.is_contended for visit in made)
+        return max(0, min(self.visits - clean, self.visits + self.retakes - len(made)))
 
     def estimate_seconds(self, components: int) -> float:
         """Rough time to measure that many components of short calls, contention and building aside."""

@@ -29,12 +29,16 @@ class Sample:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Visit:
-    """The samples of one visit of the component and device behind `content_hash`; empty where not taken."""
+    """The samples of one visit of the component and device behind `content_hash`; empty where not taken.
+
+    `is_contended` says that other work held the processor for a share of it, also where its samples were retaken.
+    """
 
     content_hash: str
     timestamp: str
     warm: tuple[Sample, ...] = ()
     cold: tuple[Sample, ...] = ()
+    is_contended: bool = False
 
     def to_row(self) -> dict[str, Any]:
         """A JSON-ready object, carrying the schema; a sample is [latency, wall, CPU] in milliseconds."""
@@ -44,6 +48,7 @@ class Visit:
             "timestamp": self.timestamp,
             "warm": [astuple(sample) for sample in self.warm],
             "cold": [astuple(sample) for sample in self.cold],
+            "is_contended": self.is_contended,
         }
 
     @classmethod
@@ -61,6 +66,8 @@ class Visit:
                 timestamp=str(row["timestamp"]),
                 warm=_samples(row["warm"]),
                 cold=_samples(row["cold"]),
+                # Older parts do not say.
+                is_contended=bool(row.get("is_contended", False)),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"visit: {error}") from error

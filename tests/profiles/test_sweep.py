@@ -14,12 +14,13 @@ import torch
 from profiles.component import Component, make_component
 from profiles.errors import InputError
 from profiles.executors import InProcessExecutor
+from profiles.measure import CONTENDED_VISITS, best_visits
 from profiles.parts import TornLineWarning
 from profiles.providers import BuiltComponent, ComponentProvider
 from profiles.records import ComponentProfile
 from profiles.store import ProfileStore
 from profiles.sweep import SweepOptions, SweepProgress, plan_groups, sweep
-from profiles.visits import VisitLog
+from profiles.visits import Sample, Visit, VisitLog
 from tests.profiles.small_provider import QUICK, LinearProvider, broken, linear
 
 SLOW = [make_component("slow", batch) for batch in range(1, 13)]
@@ -243,3 +244,25 @@ def test_bad_options_are_refused(bad: dict[str, int]) -> None:
 def test_a_device_that_is_not_here_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="not on this machine"):
         sweep([linear(2)], LinearProvider(), ProfileStore(tmp_path), device="tpuv3-chip", options=QUICK)
+
+
+def test_contended_visits_are_thrown_away_and_what_remains_is_marked(tmp_path: Path) -> None:
+    seen: list[SweepProgress] = []
+    store = ProfileStore(tmp_path)
+    # A module that sleeps holds no processor, as one that waits for it does not.
+    sweep([SLOW[0]], LinearProvider(), store, options=replace(QUICK, retakes=2), progress=seen.append)
+    (slow,) = store.load()
+    assert slow.warm is not None
+    assert (slow.warm.visits, slow.figures[CONTENDED_VISITS]) == (3, 3)
+    assert [visit.is_contended for visit in store.visits()] == [True] * 5
+    assert [now.visits_left for now in seen] == [3, 3, 2, 1, 0, 0]
+
+
+def test_clean_visits_are_preferred_then_the_least_contended() -> None:
+    def visit(name: str, wall_ms: float) -> Visit:
+        sample = Sample(latency_ms=1, wall_ms=wall_ms, cpu_ms=1)
+        return Visit(content_hash="a", timestamp=name, warm=(sample,), is_contended=wall_ms > 1.05)
+
+    visits = [visit("1", 3), visit("2", 1), visit("3", 2), visit("4", 1)]
+    assert [one.timestamp for one in best_visits(visits, 3)] == ["2", "3", "4"]
+    assert [one.timestamp for one in best_visits(visits, 1)] == ["2", "4"]

@@ -16,7 +16,11 @@ _times = st.floats(0, 1e9)
 _samples = st.lists(st.builds(Sample, latency_ms=_times, wall_ms=_times, cpu_ms=_times), max_size=3).map(tuple)
 
 
-@given(st.builds(Visit, content_hash=st.text(), timestamp=st.text(), warm=_samples, cold=_samples))
+@given(
+    st.builds(
+        Visit, content_hash=st.text(), timestamp=st.text(), warm=_samples, cold=_samples, is_contended=st.booleans()
+    )
+)
 def test_visits_survive_their_row(visit: Visit) -> None:
     assert Visit.from_row(visit.to_row()) == visit
 
@@ -54,3 +58,20 @@ def test_visits_are_left_until_each_wanted_latency_has_enough() -> None:
     assert options.visits_left([VISIT, VISIT, cold]) == 2
     assert options.visits_left([VISIT, VISIT, cold, both, cold]) == 0
     assert replace(options, warm=False).visits_left([VISIT] * 3) == 3
+
+
+def test_contended_visits_are_made_again_up_to_a_bound() -> None:
+    contended = replace(VISIT, is_contended=True)
+    options = SweepOptions(retakes=2)
+    assert options.visits_left([contended]) == 3
+    assert options.visits_left([contended, VISIT, VISIT]) == 1
+    assert options.visits_left([contended] * 3) == 2
+    assert options.visits_left([contended] * 5) == 0
+    assert replace(options, retakes=0).visits_left([contended]) == 2
+    with pytest.raises(InputError, match="retakes must be >= 0, but got -1"):
+        SweepOptions(retakes=-1)
+
+
+def test_visits_of_older_parts_count_as_clean() -> None:
+    old = {name: value for name, value in VISIT.to_row().items() if name != "is_contended"}
+    assert Visit.from_row(old) == VISIT
