@@ -57,6 +57,12 @@ class RooflineDeviceModel:
         return "estimated"
 
     @property
+    def residency_limits(self) -> tuple[int, ...]:
+        """The on-chip memory, where there is one: above it everything streams."""
+        fast = self.hardware.on_chip_bandwidth_bytes_per_s
+        return (self.hardware.on_chip_bytes,) if fast else ()
+
+    @property
     def scatter_sigma(self) -> float:
         """0: the scatter of single calls is unknown."""
         return 0.0

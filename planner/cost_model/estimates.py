@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from profiles.component import Component
 
-__all__ = ["DeviceModel", "Estimates", "Floats", "LatencyProvenance", "worst_provenance"]
+__all__ = ["DeviceModel", "Estimates", "Floats", "HasResidencyLimits", "LatencyProvenance", "worst_provenance"]
 
 Floats = NDArray[np.float64]
 LatencyProvenance = Literal["measured", "predicted", "estimated"]
@@ -76,6 +76,16 @@ class DeviceModel(Protocol):
 
     def transfer_ms(self, input_bytes: Floats) -> Floats:
         """Time to bring a query's inputs to the device; zeros for the processor that holds them already."""
+        ...
+
+
+@runtime_checkable
+class HasResidencyLimits(Protocol):
+    """A device model whose answers depend on what the device holds, but only by which limits that exceeds."""
+
+    @property
+    def residency_limits(self) -> tuple[int, ...]:
+        """Ascending byte counts: answers are equal for all `resident_bytes` above one and up to the next."""
         ...
 
 

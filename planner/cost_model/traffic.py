@@ -27,10 +27,11 @@ def activation_bytes(components: Sequence[Component], works: Sequence[Work]) -> 
 
 def displaced_bytes(components: Sequence[Component], works: Sequence[Work]) -> Floats:
     """[P]: bytes of each table, weighed by the log of the traffic in MiB between two of its runs; 0 for all others."""
-    weight = np.log1p(activation_bytes(components, works) / BYTES_PER_MIB)
+    weight = float(np.log1p(activation_bytes(components, works) / BYTES_PER_MIB))
     pairs = zip(components, works, strict=True)
     bytes_P = [work.bytes_moved if component.kind in TABLE_KINDS else 0.0 for component, work in pairs]
-    return np.array(bytes_P, dtype=np.float64) * weight
+    displaced_P: Floats = np.array(bytes_P, dtype=np.float64) * weight
+    return displaced_P
 
 
 def context_bytes_of(traffic_bytes: Floats) -> Floats:

@@ -1,0 +1,54 @@
+import pytest
+
+from planner.cost_model.component_errors import REST, ComponentError, ComponentErrors, component_errors, profile_in_situ
+from planner.cost_model.composition import CostModel
+from planner.cost_model.model import fit_device_model
+from profiles.errors import InputError
+from profiles.model_profile import ModelProfile
+from profiles.profile_options import ProfileOptions
+from representations.components import components_of, work_of
+from tests.planner.cost_model.synthetic import profiles_of
+from tests.planner.cost_model.test_composition import SPEC
+
+BATCH = 16
+
+
+@pytest.fixture(scope="module")
+def cost_model() -> CostModel:
+    components = sorted({one.component for one in components_of(SPEC, BATCH)}, key=lambda one: one.spec())
+    return CostModel(models={"cpu": fit_device_model(profiles_of(components), work_of)})
+
+
+@pytest.fixture(scope="module")
+def profile() -> ModelProfile:
+    return profile_in_situ(SPEC, BATCH, options=ProfileOptions(threads=1, visits=3, budget_s=0.0))
+
+
+def test_every_component_of_a_real_model_stands_beside_its_prediction(
+    cost_model: CostModel, profile: ModelProfile
+) -> None:
+    errors = component_errors(cost_model, SPEC, profile, "cpu")
+    assert [row.path for row in errors.rows[:-1]] == [one.path for one in components_of(SPEC, BATCH)]
+    assert all(row.measured_ms > 0 and row.predicted_ms > 0 for row in errors.rows[:-1])
+    assert errors.rows[-1].kind == REST
+    assert sum(row.measured_ms for row in errors.rows) == pytest.approx(errors.measured_ms)
+    assert sum(row.predicted_ms for row in errors.rows) == pytest.approx(errors.predicted_ms)
+
+
+def test_errors_that_cancel_show_in_the_gross_error() -> None:
+    rows = (
+        ComponentError(path="a", kind="linear", measured_ms=1.0, predicted_ms=2.0),
+        ComponentError(path="b", kind="embedding", measured_ms=3.0, predicted_ms=2.0),
+        ComponentError(path="c", kind="linear", measured_ms=1.0, predicted_ms=1.5),
+    )
+    errors = ComponentErrors(batch=1, measured_ms=5.0, predicted_ms=5.5, rows=rows)
+    assert errors.error == pytest.approx(0.1)
+    assert errors.gross_error == pytest.approx(0.5)
+    assert errors.cancelled == pytest.approx(0.4)
+    assert [(row.kind, row.difference_ms) for row in errors.by_kind()] == [("linear", 1.5), ("embedding", -1.0)]
+
+
+def test_another_models_profile_is_refused(cost_model: CostModel, profile: ModelProfile) -> None:
+    other = ModelProfile(rows=profile.rows[:1], profile_seconds=0.0)
+    with pytest.raises(InputError, match=r"profile of 'small': has no in-situ time of component 'bottom_mlp.0'"):
+        component_errors(cost_model, SPEC, other, "cpu")
