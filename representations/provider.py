@@ -9,6 +9,7 @@ import numpy as np
 from profiles.component import Component, Work
 from profiles.errors import InputError, UnknownNameError
 from profiles.providers import BuiltComponent
+from representations.logged_ids import logged_ids
 from representations.specs import Feature, QuotientRemainderSpec, RobeSpec, TensorTrainSpec
 from representations.work import table_of, work_of
 from representations.zipf import sample_ids
@@ -149,6 +150,9 @@ def _bag(component: Component, feature: Feature, rng: np.random.Generator) -> tu
 def _ids(component: Component, rows: int, count: int, rng: np.random.Generator) -> "Tensor":
     import torch
 
+    source = dict(component.shape).get("ids_from")
+    if source is not None:
+        return torch.from_numpy(logged_ids(str(source), rng, rows, count))
     return torch.from_numpy(sample_ids(rng, rows, float(component["zipf"]), count))
 
 

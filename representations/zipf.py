@@ -10,11 +10,23 @@ from numpy.typing import NDArray
 
 from profiles.errors import InputError
 
-__all__ = ["expected_distinct", "fit_exponent", "sample_ids", "sample_ranks"]
+__all__ = [
+    "expected_distinct",
+    "exponent_of_distinct",
+    "fit_exponent",
+    "fit_log_exponent",
+    "sample_ids",
+    "sample_ranks",
+]
 
 _GOLDEN = (math.sqrt(5) - 1) / 2
 _QUADRATURE_POINTS = 256
 _EXPONENTS = tuple(i / 10 for i in range(31))
+_STEEPEST = 3.0
+_BISECTIONS = 30
+_WINDOWS = (512, 4096, 32768)
+_WINDOWS_EACH = 20
+_FEWEST_WINDOWS = 8
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
@@ -69,6 +81,43 @@ def fit_exponent(counts: NDArray[np.int64]) -> float:
         return -exponent * weighted - total * math.log(np.exp(-exponent * log_ranks).sum())
 
     return max(_EXPONENTS, key=log_likelihood)
+
+
+def exponent_of_distinct(rows: int, distinct: float, draws: int) -> float:
+    """The exponent, at most 3, of which `draws` draws touch so many different ids on average."""
+    low, high = 0.0, _STEEPEST
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if expected_distinct(rows, middle, draws) > distinct else (low, middle)
+    return round((low + high) / 2, 3)
+
+
+def fit_log_exponent(ids: Ids) -> float:
+    """The exponent of which as many ids of a batch are distinct as in the log [N], in its order; at most 3.
+
+    Popularity alone says too little: an id that was just read is often read again. Of the Scarab log, windows of 64 to
+    262,144 accesses have the distinct ids of exponents between 0.85 and 0.90, where the likeliest exponent of its
+    counts is 0.8 and gives a fifth too many. One number thus says what a batch reads, and no further feature is needed.
+    A log of fewer than 4,096 accesses has the likeliest exponent of its counts.
+
+    Raises:
+        InputError: the log is empty.
+    """
+    if not len(ids):
+        raise InputError("access log: must hold ids, but is empty")
+    _, labels_N = np.unique(ids, return_inverse=True)
+    # A window that is most of the log holds all its ids, whatever their exponent.
+    sizes = [size for size in _WINDOWS if size * _FEWEST_WINDOWS <= len(labels_N)]
+    rows = int(labels_N.max()) + 1
+    if not sizes:
+        return fit_exponent(np.bincount(labels_N))
+    exponents = [exponent_of_distinct(rows, _mean_distinct(labels_N, size), size) for size in sizes]
+    return float(np.median(exponents))
+
+
+def _mean_distinct(labels_N: Ids, size: int) -> float:
+    starts = np.linspace(0, len(labels_N) - size, _WINDOWS_EACH).astype(np.int64)
+    return float(np.mean([len(np.unique(labels_N[start : start + size])) for start in starts.tolist()]))
 
 
 def _rank_blocks(rows: int) -> tuple[Floats, Floats]:

@@ -81,10 +81,10 @@ def _check_choices(model: ModelSection, features: tuple[Feature, ...], where: st
 def _log_exponent(text: str, where: str) -> float:
     import numpy as np
 
-    from representations.zipf import fit_exponent
+    from representations.zipf import fit_log_exponent
 
     ids = text.split()
     if not ids:
         raise InputError(f"{where}: must hold ids, one a line, but is empty")
-    _, counts = np.unique(np.array(ids), return_counts=True)
-    return fit_exponent(counts)
+    _, labels_N = np.unique(np.array(ids), return_inverse=True)
+    return fit_log_exponent(labels_N)
