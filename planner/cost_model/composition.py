@@ -13,7 +13,7 @@ from profiles.component import Work
 from profiles.errors import InputError, UnknownNameError
 from profiles.units import MS_PER_S
 from representations.components import PlacedComponent, components_of, work_of
-from representations.specs import BYTES_PER_FLOAT, ModelSpec
+from representations.specs import BYTES_PER_FLOAT, Feature, ModelSpec
 from representations.work import BYTES_PER_ID
 
 __all__ = ["HOST_LINK", "ComponentLatency", "CostModel", "ModelLatency", "input_bytes"]
@@ -118,7 +118,8 @@ class CostModel:
         resident = spec.parameter_bytes if resident_bytes is None else resident_bytes
         alone = model.predict(tuple(distinct), resident_bytes=resident)
         works = [self.work(component) for component in distinct]
-        transfer = model.transfer_ms(np.array([input_bytes(spec, batch) for batch in batches], dtype=np.float64))
+        inputs = [input_bytes(spec.features, spec.dense_features, batch) for batch in batches]
+        transfer = model.transfer_ms(np.array(inputs, dtype=np.float64))
         parts = [_priced(one, [distinct[part.component] for part in one], alone, works, context) for one in placed]
         return _composed(device, batches, parts, transfer, model.busy_w)
 
@@ -198,7 +199,7 @@ def _link_row(batch: int, link_ms: float, total_ms: float) -> ComponentLatency:
     )
 
 
-def input_bytes(spec: ModelSpec, batch: int) -> float:
+def input_bytes(features: Sequence[Feature], dense_features: int, batch: int) -> float:
     """Bytes of the dense features and ids of a pass."""
-    ids = sum(feature.pooling for feature in spec.features)
-    return batch * (spec.dense_features * BYTES_PER_FLOAT + ids * BYTES_PER_ID)
+    ids = sum(feature.pooling for feature in features)
+    return batch * (dense_features * BYTES_PER_FLOAT + ids * BYTES_PER_ID)

@@ -1,0 +1,235 @@
+"""Latencies of very many candidates at once: each distinct part is priced once, and gathered by column.
+
+There is no loop over candidates: 1e5 of them cost as many array look-ups as they have features. Array suffixes:
+N candidates, F features, R parts, C columns.
+"""
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.cost_model.candidates import Candidates, Index, candidates_of
+from planner.cost_model.composition import CostModel, input_bytes
+from planner.cost_model.context import IDENTITY, Context
+from planner.cost_model.estimates import Floats, HasResidencyLimits
+from planner.cost_model.features import BYTES_PER_MIB
+from planner.cost_model.parts import COLUMNS, Part, PartPrices, dense_part, embedding_part, group_part, grouped_as
+from planner.cost_model.traffic import TABLE_KINDS, context_bytes_of
+from profiles.errors import InputError
+from profiles.units import MS_PER_S
+from representations.specs import EmbeddingSpec, Feature, ModelSpec, RobeSpec, TableSpec
+
+__all__ = ["CandidateCosts", "CandidatePredictor", "predict_candidates"]
+
+# Sums of so many candidates stay in the processor's caches.
+_CHUNK = 4096
+Zipf = Mapping[str, float] | float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class CandidateCosts:
+    """Costs of N candidates at one batch, each of shape [N]; `flops` is per sample, as is that of a search.
+
+    `energy_j` is modelled as busy power times latency, None where the power is unknown.
+    """
+
+    device: str
+    batch: int
+    mean_ms: Floats
+    low_ms: Floats
+    high_ms: Floats
+    extrapolated: NDArray[np.bool_]
+    flops: Floats
+    parameter_bytes: NDArray[np.int64]
+    energy_j: Floats | None
+
+
+def predict_candidates(
+    cost_model: CostModel,
+    candidates: Candidates | Sequence[ModelSpec],
+    batches: Sequence[int],
+    device: str,
+    zipf: Zipf = 0.0,
+) -> tuple[CandidateCosts, ...]:
+    """The costs of all candidates at each batch, equal to `CostModel.predict_model`'s of each.
+
+    For more than one call make a `CandidatePredictor` per batch, which keeps what it has priced.
+
+    Raises:
+        InputError: no batch, or a candidate that makes no model.
+        UnknownNameError: an unknown device, or a component that its model has never seen.
+    """
+    if not batches:
+        raise InputError("candidates: needs at least one batch")
+    columns = candidates if isinstance(candidates, Candidates) else candidates_of(candidates)
+    return tuple(CandidatePredictor(cost_model, device, batch, zipf).predict(columns) for batch in batches)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class _Slot:
+    """A choice that all candidates make: part `lookup[chosen_N]`, counted among `parts`."""
+
+    parts: tuple[Part, ...]
+    lookup: Index
+    chosen_N: Index
+
+    def places(self, rows: slice | Index) -> Index:
+        """The parts' places for some of the candidates."""
+        return self.lookup.take(self.chosen_N[rows])
+
+
+class CandidatePredictor:
+    """Predicts candidates at one batch on one device; parts that it has priced once are not priced again."""
+
+    def __init__(self, cost_model: CostModel, device: str, batch: int, zipf: Zipf = 0.0) -> None:
+        self._device, self._batch, self._zipf = device, batch, zipf
+        self._model, self._work = cost_model.device(device), cost_model.work
+        self._context: Context = cost_model.contexts.get(device, IDENTITY)
+        self._prices: dict[int, PartPrices] = {}
+        self._parts: dict[tuple[Hashable, ...], Part] = {}
+
+    def predict(self, candidates: Candidates) -> CandidateCosts:
+        """The costs of each.
+
+        Raises:
+            InputError: a candidate that makes no model.
+            UnknownNameError: a component that the device's model has never seen.
+        """
+        slots, shared_N = self._slots(candidates), _shared_bytes(candidates)
+        sums_NC = np.empty((len(candidates), len(COLUMNS)))
+        for held_bytes, rows in self._residents(slots, shared_N):
+            prices = self._prices.get(held_bytes)
+            if prices is None:
+                apart = self._context.has_table_profiles
+                prices = self._prices[held_bytes] = PartPrices(self._model, self._work, held_bytes, apart=apart)
+            _gather(slots, prices, rows, sums_NC)
+        return self._costs(candidates, sums_NC, shared_N)
+
+    def _slots(self, candidates: Candidates) -> list[_Slot]:
+        slots = [self._feature_slot(candidates, place) for place in range(len(candidates.features))]
+        groups = {group: None for spec in candidates.embeddings if (group := grouped_as(spec))}
+        slots += [self._group_slot(candidates, group) for group in groups]
+        return [*slots, self._dense_slot(candidates)]
+
+    def _feature_slot(self, candidates: Candidates, place: int) -> _Slot:
+        feature, chosen_N = candidates.features[place], candidates.embedding_NF[:, place]
+        used, lookup = _used(chosen_N, len(candidates.embeddings))
+        parts = [self._embedding(feature, candidates.embeddings[i]) for i in used.tolist()]
+        return _Slot(parts=tuple(parts), lookup=lookup, chosen_N=chosen_N)
+
+    def _embedding(self, feature: Feature, spec: EmbeddingSpec) -> Part:
+        key = (feature, spec)
+        if key not in self._parts:
+            self._parts[key] = embedding_part(feature, spec, self._batch, self._zipf, self._work)
+        return self._parts[key]
+
+    def _group_slot(self, candidates: Candidates, group: TableSpec) -> _Slot:
+        """One part for each set of features whose tables are looked up together; none of them is a part too."""
+        is_member = np.array([spec == group for spec in candidates.embeddings])
+        sets_RF, chosen_N = np.unique(is_member[candidates.embedding_NF], axis=0, return_inverse=True)
+        parts = [self._group(candidates.features, group, set_F) for set_F in sets_RF]
+        return _Slot(parts=tuple(parts), lookup=np.arange(len(parts)), chosen_N=chosen_N.reshape(-1))
+
+    def _group(self, features: Sequence[Feature], group: TableSpec, set_F: NDArray[np.bool_]) -> Part:
+        members = tuple(feature for feature, is_in in zip(features, set_F.tolist(), strict=True) if is_in)
+        key = (members, group)
+        if key not in self._parts:
+            nothing = Part(components=(), flops=0.0, parameter_bytes=0)
+            self._parts[key] = group_part(members, group, self._batch, self._zipf) if members else nothing
+        return self._parts[key]
+
+    def _dense_slot(self, candidates: Candidates) -> _Slot:
+        """Dense parts depend on the embeddings by the sum of their widths alone: one candidate speaks for all alike."""
+        span = int(candidates.widths_N.max(initial=0)) + 1
+        chosen_N = candidates.dense_N * span + candidates.widths_N
+        used, lookup = _used(chosen_N, len(candidates.dense) * span)
+        speaker = np.zeros(len(lookup), dtype=np.intp)
+        speaker[chosen_N] = np.arange(len(candidates))
+        parts = []
+        for one in used.tolist():
+            spec = candidates.model(int(speaker[one]), name="candidate")
+            key = (candidates.dense[one // span], one % span, candidates.features, candidates.dense_features)
+            if key not in self._parts:
+                self._parts[key] = dense_part(spec, self._batch, self._zipf, self._work)
+            parts.append(self._parts[key])
+        return _Slot(parts=tuple(parts), lookup=lookup, chosen_N=chosen_N)
+
+    def _residents(self, slots: Sequence[_Slot], shared_N: Floats) -> Iterator[tuple[int, Index | None]]:
+        """What the device holds, and the candidates for which that stands; None for all of them."""
+        limits = self._model.residency_limits if isinstance(self._model, HasResidencyLimits) else ()
+        if not limits:
+            yield 0, None
+            return
+        bytes_N = shared_N + sum(
+            np.array([part.parameter_bytes for part in slot.parts], dtype=np.float64)[slot.places(slice(None))]
+            for slot in slots
+        )
+        class_N = np.searchsorted(np.array(limits, dtype=np.float64), bytes_N)
+        for one in np.flatnonzero(np.bincount(class_N)).tolist():
+            held_bytes = limits[one] if one < len(limits) else limits[-1] + 1
+            yield held_bytes, np.flatnonzero(class_N == one)
+
+    def _costs(self, candidates: Candidates, sums_NC: Floats, shared_N: Floats) -> CandidateCosts:
+        mean, low, high, extrapolated, components, table_bytes, traffic_bytes, flops, own_bytes = sums_NC.T
+        displaced = table_bytes * np.log1p(traffic_bytes / BYTES_PER_MIB)
+        mean, low, high = self._context.place_bounds((mean, low, high), components, displaced)
+        inputs = np.array([input_bytes(candidates.features, candidates.dense_features, self._batch)])
+        transfer = self._model.transfer_ms(inputs)
+        mean, busy_w = mean + transfer, self._model.busy_w
+        return CandidateCosts(
+            device=self._device,
+            batch=self._batch,
+            mean_ms=mean,
+            low_ms=low + transfer,
+            high_ms=high + transfer,
+            extrapolated=extrapolated > 0,
+            flops=flops.copy(),
+            parameter_bytes=(own_bytes + shared_N).astype(np.int64),
+            energy_j=None if busy_w is None else busy_w * mean / MS_PER_S,
+        )
+
+
+def _gather(slots: Sequence[_Slot], prices: PartPrices, rows: Index | None, sums_NC: Floats) -> None:
+    tables = [prices.rows(slot.parts) for slot in slots]
+    count = len(sums_NC) if rows is None else len(rows)
+    for start in range(0, count, _CHUNK):
+        stop = min(start + _CHUNK, count)
+        some: slice | Index = slice(start, stop) if rows is None else rows[start:stop]
+        sums = np.zeros((stop - start, len(COLUMNS)))
+        places = [slot.places(some) for slot in slots]
+        for table, at in zip(tables, places, strict=True):
+            sums += table.take(at, axis=0)
+        if prices.apart:
+            _add_tables(slots, prices, places, sums)
+        sums_NC[some] = sums
+
+
+def _add_tables(slots: Sequence[_Slot], prices: PartPrices, places: Sequence[Index], sums: Floats) -> None:
+    """Tables behind the traffic of each candidate's other components."""
+    within = context_bytes_of(sums[:, COLUMNS.index("traffic_bytes")])
+    for context_bytes in np.unique(within).tolist():
+        alike = np.flatnonzero(within == context_bytes)
+        for slot, at in zip(slots, places, strict=True):
+            if any(one.kind in TABLE_KINDS for part in slot.parts for one in part.components):
+                sums[alike, :4] += prices.table_rows(slot.parts, int(context_bytes))[at[alike]]
+
+
+def _used(chosen_N: Index, offered: int) -> tuple[Index, Index]:
+    """Which of the numbers below `offered` occur, and the place of each of them among those."""
+    used = np.flatnonzero(np.bincount(chosen_N, minlength=offered))
+    lookup = np.zeros(offered, dtype=np.intp)
+    lookup[used] = np.arange(len(used))
+    return used, lookup
+
+
+def _shared_bytes(candidates: Candidates) -> Floats:
+    """[N]: bytes of the array that features share, once for each candidate that has one."""
+    shared = [spec.shared_bytes if isinstance(spec, RobeSpec) else 0 for spec in candidates.embeddings]
+    most_N = np.zeros(len(candidates))
+    if any(shared):
+        bytes_E = np.array(shared, dtype=np.float64)
+        for chosen_N in candidates.embedding_NF.T:
+            np.maximum(most_N, bytes_E[chosen_N], out=most_N)
+    return most_N

@@ -1,0 +1,146 @@
+"""Rows of figures that add up to whole models: one for each part of a model that candidates can choose.
+
+A part is the embedding of one feature, a group of tables that one call looks up, or all that is no embedding. Array
+suffixes: R parts, C columns.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from planner.cost_model.estimates import DeviceModel, Floats
+from planner.cost_model.features import WorkFormula
+from planner.cost_model.traffic import TABLE_KINDS, behind
+from profiles.component import Component
+from representations.components import components_of
+from representations.embedding_components import Place, embedding_components, group_component
+from representations.specs import EmbeddingSpec, Feature, ModelSpec, RobeSpec, TableSpec
+
+__all__ = ["COLUMNS", "Part", "PartPrices", "dense_part", "embedding_part", "group_part", "grouped_as"]
+
+# What is added up; the first four of tables in a context come apart, see `PartPrices.table_rows`.
+COLUMNS = (
+    "mean_ms",
+    "low_ms",
+    "high_ms",
+    "extrapolated",
+    "components",
+    "table_bytes",
+    "traffic_bytes",
+    "flops",
+    "parameter_bytes",
+)
+_LATENCIES = 4
+# Paths of embeddings in both architectures.
+_EMBEDDINGS = ("embeddings.", "sparse_arch.")
+Zipf = Mapping[str, float] | float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Part:
+    """The components of a part at a batch, its FLOPs in a pass of one sample, and its parameter bytes."""
+
+    components: tuple[Component, ...]
+    flops: float
+    parameter_bytes: int
+
+
+def exponent_of(zipf: Zipf, feature: Feature) -> float:
+    """The Zipf exponent of a feature's ids."""
+    return float(zipf.get(feature.name, 0.0) if isinstance(zipf, Mapping) else zipf)
+
+
+def grouped_as(spec: EmbeddingSpec) -> TableSpec | None:
+    """What tells the group of a table that is looked up with others, None for an embedding that runs alone."""
+    return spec if isinstance(spec, TableSpec) and spec.backend != "torch" else None
+
+
+def embedding_part(feature: Feature, spec: EmbeddingSpec, batch: int, zipf: Zipf, work: WorkFormula) -> Part:
+    """One feature's embedding; a table of a group brings its bytes alone, and one in a shared array nothing."""
+    own_bytes = 0 if isinstance(spec, RobeSpec) else spec.parameter_bytes(feature)
+    if grouped_as(spec):
+        return Part(components=(), flops=0.0, parameter_bytes=own_bytes)
+    at_batch, single = (
+        [
+            one.component
+            for one in embedding_components(
+                Place(path="", feature=feature, batch=samples, zipf=exponent_of(zipf, feature)), spec
+            )
+        ]
+        for samples in (batch, 1)
+    )
+    return Part(components=tuple(at_batch), flops=sum(work(one).flops for one in single), parameter_bytes=own_bytes)
+
+
+def group_part(features: Sequence[Feature], spec: TableSpec, batch: int, zipf: Zipf) -> Part:
+    """Tables that one call looks up; their bytes are their features' parts."""
+    exponents = [exponent_of(zipf, feature) for feature in features]
+    component = group_component(features, [spec] * len(features), batch, exponents)
+    return Part(components=(component,), flops=0.0, parameter_bytes=0)
+
+
+def dense_part(spec: ModelSpec, batch: int, zipf: Zipf, work: WorkFormula) -> Part:
+    """All of a model but its embeddings."""
+    at_batch, single = (
+        [one.component for one in components_of(spec, samples, zipf=zipf) if not one.path.startswith(_EMBEDDINGS)]
+        for samples in (batch, 1)
+    )
+    return Part(
+        components=tuple(at_batch),
+        flops=sum(work(one).flops for one in single),
+        parameter_bytes=spec.parameter_bytes - spec.embedding_bytes,
+    )
+
+
+class PartPrices:
+    """Prices the components of parts on a device that holds so much; each distinct one is asked for once, ever.
+
+    Where tables are `apart`, their latencies are not in a part's row, as they depend on the rest of the model.
+    """
+
+    def __init__(self, model: DeviceModel, work: WorkFormula, resident_bytes: int, *, apart: bool) -> None:
+        self._model, self._work, self._resident_bytes = model, work, resident_bytes
+        self.apart = apart
+        self._known: dict[Component, tuple[float, ...]] = {}
+        self._rows: dict[Part, list[float]] = {}
+
+    def rows(self, parts: Sequence[Part]) -> Floats:
+        """[R, C]: the columns of each part."""
+        new = [part for part in parts if part not in self._rows]
+        self._price(one for part in new for one in part.components if not self._is_apart(one))
+        self._rows |= {part: self._row(part) for part in new}
+        return np.array([self._rows[part] for part in parts], dtype=np.float64).reshape(-1, len(COLUMNS))
+
+    def table_rows(self, parts: Sequence[Part], context_bytes: int) -> Floats:
+        """[R, 4]: the latencies of each part's tables behind so much traffic, and how many are extrapolated."""
+        within = [[behind(one, context_bytes) for one in part.components if one.kind in TABLE_KINDS] for part in parts]
+        self._price(one for tables in within for one in tables)
+        rows = [
+            [sum(column) for column in zip(*map(self._known.__getitem__, tables), strict=True)] for tables in within
+        ]
+        return np.array([row or [0.0] * _LATENCIES for row in rows], dtype=np.float64).reshape(-1, _LATENCIES)
+
+    def _row(self, part: Part) -> list[float]:
+        latencies, table_bytes, traffic_bytes = [0.0] * _LATENCIES, 0.0, 0.0
+        for one in part.components:
+            moved = self._work(one).bytes_moved
+            if one.kind in TABLE_KINDS:
+                table_bytes += moved
+            else:
+                traffic_bytes += moved
+            if not self._is_apart(one):
+                latencies = [total + own for total, own in zip(latencies, self._known[one], strict=True)]
+        count = float(len(part.components))
+        return [*latencies, count, table_bytes, traffic_bytes, part.flops, float(part.parameter_bytes)]
+
+    def _is_apart(self, component: Component) -> bool:
+        return self.apart and component.kind in TABLE_KINDS
+
+    def _price(self, components: Iterable[Component]) -> None:
+        new = tuple(dict.fromkeys(one for one in components if one not in self._known))
+        if not new:
+            return
+        estimates = self._model.predict(new, resident_bytes=self._resident_bytes)
+        columns = (estimates.mean_ms, estimates.low_ms, estimates.high_ms, estimates.extrapolated.astype(np.float64))
+        self._known |= dict(zip(new, zip(*(column.tolist() for column in columns), strict=True), strict=True))
