@@ -1,27 +1,44 @@
-"""The model of one family of components: roofline, residual, and what held-out rows say of both."""
+"""The model of one family of components: its fit, and what held-out rows say of it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.cost_model.core_model import FEWEST_FOR_RESIDUAL, CoreModel, fit_core
 from planner.cost_model.estimates import Floats
 from planner.cost_model.features import CostDrivers, WorkFormula, drivers_of
-from planner.cost_model.intervals import FOLDS, Folds, cross_half_widths, deal_folds, half_width
-from planner.cost_model.residual import Residual, fit_residual
-from planner.cost_model.roofline import PhysicalLimits, Roofline, fit_roofline
+from planner.cost_model.intervals import (
+    FOLDS,
+    Folds,
+    Widths,
+    cross_half_widths,
+    deal_folds,
+    fit_widths,
+    widening_per_doubling,
+)
+from planner.cost_model.residual import stacking_weights
+from planner.cost_model.roofline import PhysicalLimits
 from profiles.component import Component
 
-__all__ = ["FEWEST_FOR_RESIDUAL", "FamilyEstimate", "FamilyModel", "HeldOut", "fit_family"]
+__all__ = [
+    "FEWEST_FOR_RESIDUAL",
+    "FamilyEstimate",
+    "FamilyModel",
+    "HeldOut",
+    "fit_family",
+    "small_and_large",
+]
 
-FEWEST_FOR_RESIDUAL = 8
 # A row is held out only from so many others: fewer tell nothing of the model.
 _FEWEST_TO_LEARN_FROM = 3
-# Four times beyond the measured range a roofline with a residual was seen to miss by 6 to 24 %.
-_WIDENING_PER_DOUBLING = 0.1
 # A dimension may exceed the measured range by so many doublings before a prediction counts as extrapolated.
 _TOLERANCE = 0.1
+# Weights of the residual's parts are learned from so many held-out rows.
+_FEWEST_FOR_WEIGHTS = 16
+# Rows beyond a quarter of the largest work stand for what lies four times beyond the measured range.
+_DOUBLINGS_BEYOND = 2.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -48,36 +65,8 @@ class HeldOut:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class CoreModel:
-    """A fit without an interval: roofline times the learned factor.
-
-    Outside the measured range the factor is that of the range's nearest point.
-    """
-
-    names: tuple[str, ...]
-    roofline: Roofline
-    residual: Residual | None
-    lowest_F: Floats
-    highest_F: Floats
-
-    def predict(self, drivers: CostDrivers) -> Floats:
-        """[N]: latency in ms."""
-        roof = self.roofline.predict(drivers)
-        if self.residual is None:
-            return roof
-        return roof * np.exp(self.residual.predict(np.clip(drivers.features(), self.lowest_F, self.highest_F)))
-
-    def doublings_outside(self, drivers: CostDrivers) -> Floats:
-        """[N]: how far the farthest dimension lies outside the measured range, in doublings."""
-        logs, count = drivers.log_dimensions(), len(self.names)
-        below, above = self.lowest_F[:count] - logs, logs - self.highest_F[:count]
-        outside: Floats = np.maximum(np.maximum(below, above), 0.0).max(axis=1, initial=0.0)
-        return outside
-
-
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class FamilyModel:
-    """A fitted family. `half_width` is the 90 % interval's, in logs, inside the measured range.
+    """A fitted family. `widths` are the 90 % interval's, in logs, inside the measured range.
 
     `fold_cores` are the fits without a fold each; a fold whose others are too few has none.
     """
@@ -85,7 +74,8 @@ class FamilyModel:
     name: str
     kind: str
     core: CoreModel
-    half_width: float
+    widths: Widths
+    widening_per_doubling: float
     held_out: HeldOut
     folds: Folds
     fold_cores: Mapping[int, CoreModel]
@@ -93,13 +83,19 @@ class FamilyModel:
     def predict(
         self, components: Sequence[Component], work: WorkFormula, *, core: CoreModel | None = None
     ) -> FamilyEstimate:
-        """Latencies, by the fit on all rows or another; beyond its range intervals widen by a tenth per doubling."""
+        """Latencies, by the fit on all rows or another."""
+        return self.predict_drivers(drivers_of(components, work, self.core.names), core=core)
+
+    def predict_drivers(self, drivers: CostDrivers, *, core: CoreModel | None = None) -> FamilyEstimate:
+        """Latencies from arrays, without a Python loop; beyond the measured range intervals widen with the distance.
+
+        `drivers.names` must be those of `core`.
+        """
         core = core or self.core
-        drivers = drivers_of(components, work, core.names)
-        mean = core.predict(drivers)
-        outside = core.doublings_outside(drivers)
+        mean, outside = core.predict(drivers), core.doublings_outside(drivers)
         extrapolated = outside > _TOLERANCE
-        factor = np.exp(self.half_width + _WIDENING_PER_DOUBLING * np.where(extrapolated, outside, 0.0))
+        widening = self.widening_per_doubling * np.where(extrapolated, outside, 0.0)
+        factor = np.exp(self.widths.at(core.distance(drivers)) + widening)
         return FamilyEstimate(mean_ms=mean, low_ms=mean / factor, high_ms=mean * factor, extrapolated=extrapolated)
 
 
@@ -112,48 +108,54 @@ def fit_family(
     *,
     seed: int,
 ) -> FamilyModel:
-    """Fit on all rows; the interval comes from fits that leave out a fold at a time."""
+    """Fit on all rows; weights and intervals come from fits that leave out a fold at a time."""
     drivers = drivers_of(components, work)
     folds = deal_folds(components, seed=seed)
     fold_N = np.array([folds.of(component) for component in components], dtype=np.int64)
     fold_cores = _fold_cores(drivers, label_ms, fold_N, limits, seed=seed)
-    predicted = np.full(len(label_ms), np.nan)
+    fold_cores, weights = _stacked(fold_cores, drivers, label_ms, fold_N)
+    predicted, distance = np.full(len(label_ms), np.nan), np.zeros(len(label_ms))
     for fold, core in fold_cores.items():
-        predicted[fold_N == fold] = core.predict(drivers.take(np.flatnonzero(fold_N == fold)))
+        rows = np.flatnonzero(fold_N == fold)
+        predicted[rows], distance[rows] = core.predict(drivers.take(rows)), core.distance(drivers.take(rows))
     held = np.flatnonzero(np.isfinite(predicted))
-    errors = np.log(label_ms[held] / predicted[held])
+    errors, distance = np.log(label_ms[held] / predicted[held]), distance[held]
     held_out = HeldOut(
         components=tuple(components[i] for i in held.tolist()),
         measured_ms=label_ms[held],
         predicted_ms=predicted[held],
-        half_widths=cross_half_widths(errors, fold_N[held]),
+        half_widths=cross_half_widths(errors, distance, fold_N[held]),
     )
+    widths = fit_widths(errors, distance)
     return FamilyModel(
         name=name,
         kind=components[0].kind,
-        core=fit_core(drivers, label_ms, limits, seed=seed),
-        half_width=half_width(errors),
+        core=_with_weights(fit_core(drivers, label_ms, limits, seed=seed), weights),
+        widths=widths,
+        widening_per_doubling=_widening(drivers, label_ms, widths, limits, seed=seed),
         held_out=held_out,
         folds=folds,
         fold_cores=fold_cores,
     )
 
 
-def fit_core(drivers: CostDrivers, label_ms: Floats, limits: PhysicalLimits, *, seed: int) -> CoreModel:
-    """Roofline, and a residual where there are rows enough for one."""
-    roofline = fit_roofline(drivers, label_ms, limits)
-    features = drivers.features()
-    residual = None
-    if len(label_ms) >= FEWEST_FOR_RESIDUAL:
-        ratios = np.log(label_ms / roofline.predict(drivers))
-        residual = fit_residual(features, ratios, dimensions=len(drivers.names), seed=seed)
-    return CoreModel(
-        names=drivers.names,
-        roofline=roofline,
-        residual=residual,
-        lowest_F=features.min(axis=0),
-        highest_F=features.max(axis=0),
-    )
+def small_and_large(drivers: CostDrivers) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows of up to a quarter of the largest work (FLOPs, or bytes where there are none), and those beyond."""
+    size = np.log2(1 + (drivers.flops_N if drivers.flops_N.any() else drivers.bytes_N))
+    is_large = size > size.max() - _DOUBLINGS_BEYOND
+    return np.flatnonzero(~is_large), np.flatnonzero(is_large)
+
+
+def _widening(drivers: CostDrivers, label_ms: Floats, widths: Widths, limits: PhysicalLimits, *, seed: int) -> float:
+    """What a fit on the smaller rows lacks on the larger ones."""
+    small, large = small_and_large(drivers)
+    if len(small) < FEWEST_FOR_RESIDUAL:
+        small, large = large[:0], large[:0]
+    if not len(large):
+        return widening_per_doubling(np.zeros(0), np.zeros(0), np.zeros(0))
+    core, beyond = fit_core(drivers.take(small), label_ms[small], limits, seed=seed), drivers.take(large)
+    errors = np.log(label_ms[large] / core.predict(beyond))
+    return widening_per_doubling(errors, widths.at(core.distance(beyond)), core.doublings_outside(beyond))
 
 
 def _fold_cores(
@@ -165,3 +167,30 @@ def _fold_cores(
         if _FEWEST_TO_LEARN_FROM <= len(kept) < len(fold_N):
             cores[fold] = fit_core(drivers.take(kept), label_ms[kept], limits, seed=seed)
     return cores
+
+
+def _stacked(
+    cores: Mapping[int, CoreModel], drivers: CostDrivers, label_ms: Floats, fold_N: NDArray[np.int64]
+) -> tuple[dict[int, CoreModel], tuple[float, float] | None]:
+    """The cores with weights from the rows that the other folds hold out, and the weights from all; None: too few."""
+    learned = {fold: core for fold, core in cores.items() if core.residual is not None}
+    if sum(int((fold_N == fold).sum()) for fold in learned) < _FEWEST_FOR_WEIGHTS:
+        return dict(cores), None
+    parts, ratios = np.zeros((len(fold_N), 2)), np.zeros(len(fold_N))
+    for fold, core in learned.items():
+        rows = np.flatnonzero(fold_N == fold)
+        held = drivers.take(rows)
+        parts[rows], ratios[rows] = core.residual_parts(held), np.log(label_ms[rows] / core.roofline.predict(held))
+    known = np.isin(fold_N, list(learned))
+    stacked = dict(cores)
+    for fold, core in learned.items():
+        others = known & (fold_N != fold)
+        if others.any():
+            stacked[fold] = _with_weights(core, stacking_weights(parts[others], ratios[others]))
+    return stacked, stacking_weights(parts[known], ratios[known])
+
+
+def _with_weights(core: CoreModel, weights: tuple[float, float] | None) -> CoreModel:
+    if core.residual is None or weights is None:
+        return core
+    return replace(core, residual=replace(core.residual, weights=weights))

@@ -19,6 +19,9 @@ WorkFormula = Callable[[Component], Work]
 BYTES_PER_MIB = 2**20
 # Ids up to here are hashed modulo 2**31 - 1; wider ranges take the slower arithmetic modulo 2**61 - 1.
 _WIDEST_FAST_RANGE = 2**31 - 1
+# Numbers in the widest unrolled vector loop, and in a register tile's row.
+_WIDEST_VECTOR = 32
+_TILE = 16
 _TABLE_KINDS = frozenset({"embedding", "embedding_group"})
 
 
@@ -70,11 +73,20 @@ class CostDrivers:
         """[N, D]: log2(1 + dimension), in which a distance of 1 is about a doubling."""
         return np.log2(1 + self.dimensions_ND)
 
+    def log_work(self) -> Floats:
+        """[N, 3]: log2(1 + x) of FLOPs, of bytes, which are also the working set, and of parameter bytes."""
+        return np.log2(1 + np.column_stack((self.flops_N, self.bytes_N, self.parameter_bytes_N)))
+
     def features(self) -> Floats:
-        """[N, F]: logs of the dimensions, of FLOPs, bytes and parameter bytes, and of FLOPs per byte."""
-        flops, moved = np.log1p(self.flops_N), np.log1p(self.bytes_N)
-        columns = (flops, moved, np.log1p(self.parameter_bytes_N), flops - moved)
-        return np.column_stack((self.log_dimensions(), *columns))
+        """[N, F]: logs of the dimensions and of the work, of FLOPs per byte, and how each dimension fits vectors.
+
+        Per dimension these are the powers of two that divide it, up to 32, and the share that padding to 16 adds.
+        """
+        work = self.log_work()
+        whole = np.maximum(self.dimensions_ND, 1).astype(np.int64)
+        divisors = np.log2(np.minimum(whole & -whole, _WIDEST_VECTOR))
+        padding = -(-whole // _TILE) * _TILE / whole - 1
+        return np.column_stack((self.log_dimensions(), work, work[:, 0] - work[:, 1], divisors, padding))
 
 
 def drivers_of(components: Sequence[Component], work: WorkFormula, names: Sequence[str] | None = None) -> CostDrivers:

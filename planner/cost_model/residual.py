@@ -1,7 +1,9 @@
-"""The learned part: log(measured / roofline) over the features, by boosted trees averaged with a Gaussian process.
+"""The learned part: log(measured / roofline) over the features, by boosted trees and a Gaussian process, weighted.
 
 Trees find the steps (cache sizes, kernel switches) over all features; the process, over the dimensions alone, is smooth
-between few points. Their errors differ, so that the mean of both beats each. Array suffixes: N rows, F features.
+between few points. Their errors differ, so that a weighted mean of both beats each; where neither finds anything beyond
+the noise, small weights leave the roofline as it is. Array suffixes: N rows, F features, M training rows, D features
+that the process sees.
 """
 
 import warnings
@@ -14,14 +16,39 @@ from numpy.typing import NDArray
 
 from planner.cost_model.estimates import Floats
 
-__all__ = ["Residual", "fit_residual"]
+__all__ = ["Residual", "SmoothPart", "fit_residual", "stacking_weights"]
 
 # A measurement 7 times off the roof tells of an outlier, not of a kernel.
 _LARGEST_LOG_RATIO = 2.0
 # Length scales are found on at most so many rows; they need no more, and cost their cube.
-_ROWS_FOR_LENGTHS = 96
-_STEPS_FOR_LENGTHS = 20
+_ROWS_FOR_LENGTHS = 72
+_STEPS_FOR_LENGTHS = 12
 _LARGEST_PROCESS = 1500
+# Rows evaluated at once, so that a million predictions fit into memory.
+_BLOCK = 4096
+# Draws the weights towards equal ones as much as a tenth of the rows would.
+_WEIGHT_RIDGE = 0.1
+_EQUAL_WEIGHTS = (0.5, 0.5)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class SmoothPart:
+    """The mean of a Gaussian process: a sum of bells about its training rows, whose coordinates count length scales."""
+
+    lengths_D: Floats
+    points_MD: Floats
+    weights_M: Floats
+    offset: float
+
+    def predict(self, features_ND: Floats) -> Floats:
+        """[N]: the mean."""
+        mean = np.empty(len(features_ND))
+        squares_M = (self.points_MD**2).sum(axis=1)
+        for start in range(0, len(mean), _BLOCK):
+            block = features_ND[start : start + _BLOCK] / self.lengths_D
+            distances = (block**2).sum(axis=1)[:, None] + squares_M - 2 * block @ self.points_MD.T
+            mean[start : start + _BLOCK] = np.exp(-0.5 * np.maximum(distances, 0.0)) @ self.weights_M + self.offset
+        return mean
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -32,15 +59,20 @@ class Residual:
     scale_F: Floats
     smooth_F: NDArray[np.bool_]
     trees: Any
-    process: Any
+    process: SmoothPart
+    weights: tuple[float, float] = _EQUAL_WEIGHTS
 
     def predict(self, features_NF: Floats) -> Floats:
         """[N]: log of the factor on the roofline."""
-        if not len(features_NF):
-            return np.zeros(0)
-        standard = (features_NF - self.center_F) / self.scale_F
-        mean: Floats = (self.trees.predict(standard) + self.process.predict(standard[:, self.smooth_F])) / 2
+        mean: Floats = self.parts(features_NF) @ np.array(self.weights)
         return mean
+
+    def parts(self, features_NF: Floats) -> Floats:
+        """[N, 2]: what the trees and the process say."""
+        if not len(features_NF):
+            return np.zeros((0, 2))
+        standard = (features_NF - self.center_F) / self.scale_F
+        return np.column_stack((self.trees.predict(standard), self.process.predict(standard[:, self.smooth_F])))
 
 
 def fit_residual(features_NF: Floats, log_ratio_N: Floats, *, dimensions: int, seed: int) -> Residual:
@@ -48,6 +80,7 @@ def fit_residual(features_NF: Floats, log_ratio_N: Floats, *, dimensions: int, s
 
     Equal rows in equal order and equal seeds give equal models.
     """
+    from sklearn import config_context
     from sklearn.ensemble import GradientBoostingRegressor
 
     target = np.clip(log_ratio_N, -_LARGEST_LOG_RATIO, _LARGEST_LOG_RATIO)
@@ -58,29 +91,57 @@ def fit_residual(features_NF: Floats, log_ratio_N: Floats, *, dimensions: int, s
     scale = np.where(scale > 1e-9, scale, 1.0)
     standard = (features_NF - center) / scale
     trees = GradientBoostingRegressor(
-        n_estimators=70, learning_rate=0.13, max_depth=4, min_samples_leaf=2, subsample=0.7, random_state=seed
+        n_estimators=45,
+        learning_rate=0.18,
+        max_depth=4,
+        min_samples_leaf=2,
+        subsample=0.7,
+        max_features=0.7,
+        random_state=seed,
     )
-    trees.fit(standard, target)
-    process = _fit_process(standard[:, smooth], target)
+    # Checks of input that was checked cost half of a fit of so few rows.
+    with config_context(assume_finite=True, skip_parameter_validation=True):
+        trees.fit(standard, target)
+        process = _fit_process(standard[:, smooth], target)
     return Residual(center_F=center, scale_F=scale, smooth_F=smooth, trees=trees, process=process)
 
 
-def _fit_process(standard: Floats, target: Floats) -> Any:
+def stacking_weights(parts_N2: Floats, log_ratio_N: Floats) -> tuple[float, float]:
+    """Weights in [0, 1] of trees and process that suit held-out rows, drawn towards one half each."""
+    from scipy.optimize import lsq_linear
+
+    target = np.clip(log_ratio_N, -_LARGEST_LOG_RATIO, _LARGEST_LOG_RATIO)
+    ridge = np.sqrt(_WEIGHT_RIDGE * np.mean(parts_N2**2) * len(target) + 1e-12) * np.eye(2)
+    rows, wanted = np.vstack((parts_N2, ridge)), np.concatenate((target, ridge @ np.array(_EQUAL_WEIGHTS)))
+    trees, process = lsq_linear(rows, wanted, (0.0, 1.0), method="bvls").x
+    return float(trees), float(process)
+
+
+def _fit_process(standard: Floats, target: Floats) -> SmoothPart:
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
+    offset, spread = float(target.mean()), float(target.std()) or 1.0
+    normal = (target - offset) / spread
     lengths = RBF(np.full(standard.shape[1], 2.0), (0.1, 1e4))
     kernel = ConstantKernel(0.1, (1e-4, 1e2)) * lengths + WhiteKernel(1e-2, (1e-5, 1e1))
     few = _spread_out(len(target), _ROWS_FOR_LENGTHS)
-    search = GaussianProcessRegressor(kernel, normalize_y=True, optimizer=_few_steps)
+    search = GaussianProcessRegressor(kernel, optimizer=_few_steps)
     with warnings.catch_warnings():
         # A length scale at its bound says that a feature does not matter.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        search.fit(standard[few], target[few])
+        search.fit(standard[few], normal[few])
     rows = _spread_out(len(target), _LARGEST_PROCESS)
-    process = GaussianProcessRegressor(search.kernel_, optimizer=None, normalize_y=True)
-    return process.fit(standard[rows], target[rows])
+    process = GaussianProcessRegressor(search.kernel_, optimizer=None).fit(standard[rows], normal[rows])
+    bells = process.kernel_.k1
+    lengths_D = np.atleast_1d(np.asarray(bells.k2.length_scale, dtype=np.float64))
+    return SmoothPart(
+        lengths_D=lengths_D,
+        points_MD=standard[rows] / lengths_D,
+        weights_M=spread * bells.k1.constant_value * process.alpha_.ravel(),
+        offset=offset,
+    )
 
 
 def _few_steps(objective: Callable[..., Any], start: Floats, bounds: Any) -> tuple[Floats, float]:

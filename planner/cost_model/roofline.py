@@ -1,13 +1,16 @@
 """The physical part of the model: latency as a sum of an overhead and of work over rates.
 
-    t = overhead + rows * c_row + flops / rate + bytes / bandwidth + bytes * log(1 + parameters / 1 MiB) * c_miss
+    t = overhead + rows * c_row + ids * c_id + flops / rate * (1 + sum over dimensions d of loss_d / d)
+        + bytes / bandwidth(working set) + bytes * log(1 + parameters / 1 MiB) * c_miss
 
-The last term is the bandwidth that falls as tables and weights outgrow the caches. All constants are bounded: no rate
-may exceed the device's limits, so that the sum is positive and grows with the batch, and none may be absurdly low, so
-that a constant which the rows hardly determine does no harm beyond them.
+`loss_d / d` is the efficiency that products lose where a dimension is below vector widths and register tiles; further
+terms count the FLOPs on what pads a dimension to a tile. The bandwidth falls smoothly where the working set, the bytes
+that a call touches, outgrows a level of the caches; the last term is the address translation of large tables. All
+constants are bounded: no rate may exceed the device's limits, so that the sum is positive and grows with the batch, and
+none may be absurdly low, so that a constant which the rows hardly determine does no harm beyond them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,75 +22,110 @@ from profiles.units import MS_PER_S
 
 __all__ = ["PhysicalLimits", "Roofline", "fit_roofline"]
 
-_TERMS = ("overhead", "row", "flop", "byte", "missed_byte")
 # A call of a nanosecond is none.
 _LEAST_OVERHEAD_MS = 1e-6
 _SLOWEST_FLOPS_PER_S = 1e8
 _SLOWEST_BYTES_PER_S = 1e8
 # A random read of a cache line of 64 bytes takes about 100 ns, of which each e-fold of memory is a part.
 _SLOWEST_MISSES_PER_S = 2e9
+# A dimension of 1 may cost as much as this many of a full tile.
+_MOST_LOSS = 64
+_TILE = 16
+# The working set leaves a cache over about a doubling either way: associativity and other lines blur the edge.
+_EDGE_WIDTH = 0.7
 # Keeps constants that the rows do not determine small; far below any noise of the rows.
 _RIDGE = 1e-3
-_ROUNDS = 10
+_ROUNDS = 6
 _HUBER = 1.345
 _LEAST_SCALE = 0.01
+_LEVELS = ("l2", "l3", "memory")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PhysicalLimits:
-    """Rates that nothing on the device can exceed."""
+    """Rates that nothing on the device can exceed, and the sizes of its caches, nearest first."""
 
     flops_per_s: float
     bytes_per_s: float
+    cache_bytes: tuple[float, float, float] = (32 * 2.0**10, 2.0**20, 32 * 2.0**20)
 
     def __post_init__(self) -> None:
         for name in ("flops_per_s", "bytes_per_s"):
             if not getattr(self, name) > 0:
                 raise InputError(f"physical limits: {name} must be > 0, but got {getattr(self, name)}")
+        if not 0 < self.cache_bytes[0] < self.cache_bytes[1] < self.cache_bytes[2]:
+            raise InputError(f"physical limits: cache_bytes must be > 0 and grow, but got {self.cache_bytes}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Roofline:
-    """Fitted constants by term, in ms per unit of the term."""
+    """Fitted constants by term, in ms per unit of the term, for components with the dimensions `names`."""
 
     ms_per_unit: Mapping[str, float]
+    cache_bytes: tuple[float, float, float]
 
     def predict(self, drivers: CostDrivers) -> Floats:
         """[N]: latency in ms, > 0."""
-        constants = np.array([self.ms_per_unit[term] for term in _TERMS])
-        predicted: Floats = _terms(drivers) @ constants
+        terms = _terms(drivers, self.cache_bytes)
+        predicted: Floats = np.zeros(len(drivers.batch))
+        for name, column in terms.items():
+            predicted += column * self.ms_per_unit[name]
         return predicted
 
 
 def fit_roofline(drivers: CostDrivers, latency_ms: Floats, limits: PhysicalLimits) -> Roofline:
     """Least squares on the relative error with Huber weights, so that a few wild rows do not bend the roof."""
-    lowest, highest = _bounds(limits)
-    relative = _terms(drivers) / latency_ms[:, None]
+    terms = _terms(drivers, limits.cache_bytes)
+    lowest, highest = _bounds(tuple(terms), limits)
+    relative = np.column_stack(tuple(terms.values())) / latency_ms[:, None]
     largest = relative.max(axis=0)
     scale = np.where(largest > 0, largest, 1.0)
     design, target = relative / scale, 1 - relative @ lowest
     room = (highest - lowest) * scale
     weights = np.ones(len(latency_ms))
-    solution = np.zeros(len(_TERMS))
+    solution = np.zeros(len(scale))
     for _ in range(_ROUNDS):
         solution = _bounded(design, target, weights, room)
         weights = _huber_weights(design @ solution - target)
     constants = lowest + solution / scale
-    return Roofline(ms_per_unit=dict(zip(_TERMS, constants.tolist(), strict=True)))
+    return Roofline(ms_per_unit=dict(zip(terms, constants.tolist(), strict=True)), cache_bytes=limits.cache_bytes)
 
 
-def _terms(drivers: CostDrivers) -> Floats:
-    missed = drivers.bytes_N * np.log1p(drivers.parameter_bytes_N / BYTES_PER_MIB)
-    return np.column_stack(
-        (np.ones(len(drivers.batch)), drivers.batch, drivers.flops_N, drivers.bytes_N, missed),
-    )
+def _terms(drivers: CostDrivers, cache_bytes: Sequence[float]) -> dict[str, Floats]:
+    """Columns [N] that latency is a sum of; each grows with the batch."""
+    moved = drivers.bytes_N
+    terms = {"overhead": np.ones(len(drivers.batch)), "row": drivers.batch, "flop": drivers.flops_N, "byte": moved}
+    log_set = np.log2(np.maximum(moved, 1.0))
+    for level, size in zip(_LEVELS, cache_bytes, strict=True):
+        terms[level] = moved / (1 + np.exp(-(log_set - np.log2(size)) / _EDGE_WIDTH))
+    terms["missed_byte"] = moved * np.log1p(drivers.parameter_bytes_N / BYTES_PER_MIB)
+    if "pooling" in drivers.names:
+        terms["id"] = drivers.ids_N
+    if drivers.flops_N.any():
+        for place, name in enumerate(drivers.names):
+            sizes = np.maximum(drivers.dimensions_ND[:, place], 1.0)
+            terms[f"flop/{name}"] = drivers.flops_N / sizes
+            if name != "batch":
+                terms[f"padding/{name}"] = drivers.flops_N * (np.ceil(sizes / _TILE) * _TILE / sizes - 1)
+    return terms
 
 
-def _bounds(limits: PhysicalLimits) -> tuple[Floats, Floats]:
+def _bounds(names: Sequence[str], limits: PhysicalLimits) -> tuple[Floats, Floats]:
     """The least and the largest constant of each term, in ms per unit."""
-    lowest = np.array([_LEAST_OVERHEAD_MS, 0.0, MS_PER_S / limits.flops_per_s, MS_PER_S / limits.bytes_per_s, 0.0])
-    slowest = MS_PER_S / np.array([_SLOWEST_FLOPS_PER_S, _SLOWEST_BYTES_PER_S, _SLOWEST_MISSES_PER_S])
-    return lowest, np.array([np.inf, np.inf, *slowest])
+    fastest_flop, fastest_byte = MS_PER_S / limits.flops_per_s, MS_PER_S / limits.bytes_per_s
+    slowest_flop, slowest_byte = MS_PER_S / _SLOWEST_FLOPS_PER_S, MS_PER_S / _SLOWEST_BYTES_PER_S
+    bounds = {
+        "overhead": (_LEAST_OVERHEAD_MS, np.inf),
+        "row": (0.0, np.inf),
+        "id": (0.0, np.inf),
+        "flop": (fastest_flop, slowest_flop),
+        "byte": (fastest_byte, slowest_byte),
+        "missed_byte": (0.0, MS_PER_S / _SLOWEST_MISSES_PER_S),
+        **dict.fromkeys(_LEVELS, (0.0, slowest_byte)),
+    }
+    lost = (0.0, _MOST_LOSS * slowest_flop)
+    chosen = np.array([bounds.get(name, lost) for name in names])
+    return chosen[:, 0], chosen[:, 1]
 
 
 def _bounded(design: Floats, target: Floats, weights: Floats, room: Floats) -> Floats:

@@ -49,3 +49,16 @@ def test_a_table_that_names_no_traffic_has_none() -> None:
     assert dimensions_of(alone)["context_bytes"] == 0
     assert dimensions_of(within)["context_bytes"] == 4096
     assert drivers_of([alone, within], work_of).names[1:] == ("context_bytes", "dim", "pooling", "rows", "zipf")
+
+
+def test_features_tell_how_sizes_fit_vectors() -> None:
+    even, odd = drivers_of(linears([(64, 48), (63, 47)], (8,)), work_of).features()[:, -6:]
+    assert even.tolist() == [3, 5, 4, 1.0, 0.0, 0.0]
+    np.testing.assert_allclose(odd, [3, 0, 0, 1.0, 1 / 63, 1 / 47])
+
+
+def test_ids_are_bags_times_pooling_times_tables() -> None:
+    sizes = {"rows": 100, "dim": 4, "pooling": 5.0, "zipf": 0.0, "tables": 3}
+    group = make_component("embedding_group", 2, {**sizes, "backend": "torch"})
+    assert drivers_of([group], work_of).ids_N.tolist() == [30]
+    assert drivers_of(linears([(4, 4)], (7,)), work_of).ids_N.tolist() == [7]

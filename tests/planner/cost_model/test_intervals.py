@@ -3,7 +3,14 @@ import math
 import numpy as np
 import pytest
 
-from planner.cost_model.intervals import cross_half_widths, deal_folds, fold_numbers, half_width
+from planner.cost_model.intervals import (
+    cross_half_widths,
+    deal_folds,
+    fit_widths,
+    fold_numbers,
+    half_width,
+    widening_per_doubling,
+)
 from profiles.component import make_component
 from tests.planner.cost_model.synthetic import linears, random_sizes
 
@@ -50,6 +57,29 @@ def test_a_component_of_no_fold_is_held_out_nowhere() -> None:
 def test_a_folds_interval_comes_from_the_other_folds() -> None:
     errors = np.array([0.1] * 20 + [0.5] * 20)
     folds = np.array([0] * 20 + [1] * 20)
-    widths = cross_half_widths(errors, folds)
-    assert set(widths[:20].tolist()) == {0.5}
-    assert set(widths[20:].tolist()) == {0.1}
+    widths = cross_half_widths(errors, np.ones(40), folds)
+    np.testing.assert_allclose(widths[:20], 0.5, rtol=1e-6)
+    np.testing.assert_allclose(widths[20:], 0.1, rtol=1e-6)
+
+
+def test_widths_grow_where_errors_grow_with_the_distance_and_cover() -> None:
+    rng = np.random.default_rng(0)
+    distance = rng.uniform(0, 4, 4000)
+    errors = rng.normal(0, 0.02 + 0.05 * distance)
+    widths = fit_widths(errors[:2000], distance[:2000]).at(distance[2000:])
+    near = distance[2000:] < 1
+    covered = np.abs(errors[2000:]) <= widths
+    assert covered[near].mean() == pytest.approx(0.9, abs=0.06)
+    assert covered[~near].mean() == pytest.approx(0.9, abs=0.06)
+    assert widths[near].mean() < 0.5 * widths[~near].mean()
+
+
+def test_few_errors_widen_alike_everywhere() -> None:
+    widths = fit_widths(np.array([0.1, 0.2, 0.15]), np.array([1.0, 2.0, 3.0])).at(np.array([0.0, 9.0]))
+    np.testing.assert_allclose(widths, 0.3)
+
+
+def test_what_lies_beyond_the_range_widens_as_the_errors_there_ask() -> None:
+    assert widening_per_doubling(np.full(10, 1.0), np.full(10, 0.2), np.full(10, 2.0)) == pytest.approx(0.4)
+    assert widening_per_doubling(np.zeros(10), np.full(10, 0.2), np.full(10, 2.0)) == pytest.approx(0.1)
+    assert widening_per_doubling(np.full(2, 5.0), np.zeros(2), np.ones(2)) == pytest.approx(0.1)
