@@ -29,8 +29,8 @@ from serving_sim.paths import PathTables, compile_paths
 from serving_sim.plan import HIGHEST_QPS, LOWEST_QPS, Plan
 from serving_sim.policies import Policy, PolicyLike, as_policy, policy_label, routing_context
 from serving_sim.run import Run, start_run
-from serving_sim.sizes import mean_size
-from serving_sim.workload import WorkloadStream, empty_chunk
+from serving_sim.sizes import mean_load_size
+from serving_sim.workload import WorkloadStream, at_rate, empty_chunk
 
 __all__ = ["DEFAULT_POLICIES", "CapacityResult", "PolicyCapacity", "find_capacity"]
 
@@ -118,7 +118,7 @@ class _Trial:
         plan, queries = self.plan.at(qps=qps), len(self.chunk.size_N)
         rule = policy.compile(routing_context(plan, self.mean_samples))
         run = start_run(self.tables.arrays, rule, qps=qps, sla_ms=plan.workload.sla_ms, warmup=warmup_of(queries))
-        run.serve(self.chunk, queries)
+        run.serve(at_rate(self.chunk, plan.workload, plan.seed), queries)
         return run
 
     def holds(self, policy: Policy, qps: float) -> bool:
@@ -172,8 +172,8 @@ def find_capacity(
 
 def _draw(plan: Plan, tables: PathTables, queries: int) -> _Trial:
     chunk = empty_chunk(queries, len(tables.spreads))
-    WorkloadStream(plan.workload, tables.spreads, plan.seed).fill(chunk, queries)
-    return _Trial(plan=plan, tables=tables, chunk=chunk, mean_samples=mean_size(plan.workload.sizes))
+    WorkloadStream(plan.workload, tables.spreads, plan.seed, timed=False).fill(chunk, queries)
+    return _Trial(plan=plan, tables=tables, chunk=chunk, mean_samples=mean_load_size(plan.workload))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

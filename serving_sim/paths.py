@@ -2,18 +2,21 @@
 
 Between a table's sizes, time is interpolated linearly in log size and log time. Above the last size it goes on at the
 last segment's slope (0 at least; a single entry grows in proportion to size), below the first it stays; both are
-counted.
+counted. The host's part of a query comes on top. A path with a cache has the service at its expected share of misses,
+and a spread that turns it into that of each query's own share.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from profiles.errors import InputError
+from serving_sim.ids import hit_rate
 from serving_sim.kernels import PathArrays
-from serving_sim.plan import LatencyTable, Path, Plan
+from serving_sim.misses import MissEffect, Misses
+from serving_sim.plan import Cache, LatencyTable, Path, Plan
 
 __all__ = ["LARGEST_SIZE", "PathTables", "Spread", "compile_paths", "service_ms"]
 
@@ -22,10 +25,11 @@ LARGEST_SIZE = 2**20
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Spread:
-    """How single service times scatter about the mean: a factor of mean 1."""
+    """How single service times scatter about the mean: a factor of mean 1, times the effect of a cache's misses."""
 
     kind: str = "none"
     sigma: float = 0.0
+    effect: MissEffect | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -36,10 +40,12 @@ class PathTables:
     spreads: tuple[Spread, ...]
 
 
-def service_ms(table: LatencyTable, sizes: Sequence[int] | NDArray[np.int64]) -> NDArray[np.float64]:
-    """Mean service time (ms) at each size, all of them >= 1."""
+def service_ms(
+    table: LatencyTable, sizes: Sequence[int] | NDArray[np.int64], mean_ms: tuple[float, ...] = ()
+) -> NDArray[np.float64]:
+    """Mean service time (ms) at each size, all of them >= 1; `mean_ms` stands in for the table's."""
     log_sizes = np.log(np.asarray(sizes, dtype=np.float64))
-    knots, values = np.log(np.array(table.sizes, dtype=np.float64)), np.log(np.array(table.mean_ms))
+    knots, values = np.log(np.array(table.sizes, dtype=np.float64)), np.log(np.array(mean_ms or table.mean_ms))
     slope = max(0.0, (values[-1] - values[-2]) / (knots[-1] - knots[-2])) if len(knots) > 1 else 1.0
     beyond = np.maximum(log_sizes - knots[-1], 0.0) * slope
     times: NDArray[np.float64] = np.exp(np.interp(log_sizes, knots, values) + beyond)
@@ -54,17 +60,22 @@ def compile_paths(plan: Plan) -> PathTables:
     """
     maximum = plan.workload.largest_size
     if maximum > LARGEST_SIZE:
-        raise InputError(f"workload: the largest size must be <= {LARGEST_SIZE}, but got {maximum}")
-    spreads = tuple(dict.fromkeys(_spread(path) for path in plan.paths))
+        raise InputError(f"workload.sizes.maximum: must be <= {LARGEST_SIZE}, but got {maximum}")
     sizes = np.arange(1, maximum + 1, dtype=np.int64)
     service_ms_SP = np.zeros((maximum + 1, len(plan.paths)))
-    for column, path in enumerate(plan.paths):
-        service_ms_SP[1:, column] = service_ms(path.latency, sizes)
+    misses = {cache.name: _misses(cache, plan) for cache in plan.caches}
+    effects = [_effect(path, misses, sizes) for path in plan.paths]
+    spread_of = [_spread(path, effect) for path, effect in zip(plan.paths, effects, strict=True)]
+    spreads = tuple(dict.fromkeys(spread_of))
+    for column, (path, effect) in enumerate(zip(plan.paths, effects, strict=True)):
+        service_ms_SP[1:, column] = (
+            path.host_ms + service_ms(path.latency, sizes) if effect is None else effect.expected_ms_S[1:]
+        )
     arrays = PathArrays(
         service_ms_SP=service_ms_SP,
         device_P=_integers([plan.device_of(path) for path in plan.paths]),
-        spread_P=_integers([spreads.index(_spread(path)) for path in plan.paths]),
-        accuracy_P=np.array([path.accuracy for path in plan.paths], dtype=np.float64),
+        spread_P=_integers([spreads.index(spread) for spread in spread_of]),
+        accuracy_P=np.array([_expected_accuracy(path, misses) for path in plan.paths], dtype=np.float64),
         first_size_P=_integers([path.latency.sizes[0] for path in plan.paths]),
         last_size_P=_integers([path.latency.sizes[-1] for path in plan.paths]),
         servers_D=_integers([device.servers for device in plan.devices]),
@@ -73,13 +84,42 @@ def compile_paths(plan: Plan) -> PathTables:
     return PathTables(arrays=arrays, spreads=spreads)
 
 
+def _misses(cache: Cache, plan: Plan) -> Misses:
+    return Misses(cache=cache.name, features=cache.features, hit_rate=hit_rate(cache, plan.workload.ids))
+
+
+def _effect(path: Path, misses: Mapping[str, Misses], sizes: NDArray[np.int64]) -> MissEffect | None:
+    table = path.latency
+    if not table.miss_shares:
+        return None
+    shares_M, own = np.array(table.miss_shares), misses[path.cache]
+    service_ms_SM = np.zeros((len(sizes) + 1, len(shares_M)))
+    for column, row in enumerate(table.mean_by_miss_share_ms):
+        service_ms_SM[1:, column] = path.host_ms + service_ms(table, sizes, row)
+    weight_M = np.array([np.interp(1 - own.hit_rate, shares_M, unit_M) for unit_M in np.eye(len(shares_M))])
+    expected_ms_S = service_ms_SM @ weight_M
+    return MissEffect(misses=own, shares_M=shares_M, service_ms_SM=service_ms_SM, expected_ms_S=expected_ms_S)
+
+
+def _expected_accuracy(path: Path, misses: Mapping[str, Misses]) -> float:
+    """The mean over what hits and what misses."""
+    if not path.cache:
+        return path.accuracy
+    hit = path.accuracy if path.accuracy_on_hit is None else path.accuracy_on_hit
+    miss = path.accuracy if path.accuracy_on_miss is None else path.accuracy_on_miss
+    rate = misses[path.cache].hit_rate
+    return rate * hit + (1 - rate) * miss
+
+
 def _is_uncertain(plan: Plan, device: str) -> bool:
-    return any(path.device == device and path.latency.spread != "none" for path in plan.paths)
+    return any(
+        path.device == device and (path.latency.spread != "none" or path.latency.miss_shares) for path in plan.paths
+    )
 
 
-def _spread(path: Path) -> Spread:
+def _spread(path: Path, effect: MissEffect | None) -> Spread:
     kind = path.latency.spread
-    return Spread(kind=kind, sigma=path.latency.sigma if kind == "lognormal" else 0.0)
+    return Spread(kind=kind, sigma=path.latency.sigma if kind == "lognormal" else 0.0, effect=effect)
 
 
 def _integers(values: Sequence[int]) -> NDArray[np.int64]:

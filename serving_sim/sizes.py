@@ -9,13 +9,56 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from serving_sim.plan import Sizes
+from serving_sim.plan import Sizes, Workload
 from serving_sim.traces import load_trace
 
-__all__ = ["lognormal_mu", "mean_size", "rounded", "traced_sizes"]
+__all__ = ["SizeStream", "lognormal_mu", "mean_load_size", "mean_size", "rounded", "traced_sizes"]
 
 # Sizes up to here are summed one by one, larger ones by an integral.
 _SUMMED = 128
+
+
+class SizeStream:
+    """An endless stream of sizes; a trace starts at `rotation` of its length.
+
+    Raises:
+        InputError: a trace that cannot be read, or has no sizes.
+    """
+
+    def __init__(self, sizes: Sizes, rng: np.random.Generator, rotation: float) -> None:
+        self._sizes, self._rng, self._drawn = sizes, rng, 0
+        self._trace = traced_sizes(sizes) if sizes.distribution == "trace" else None
+        self._start = 0 if self._trace is None else int(rotation * len(self._trace))
+        self._mu = lognormal_mu(sizes) if sizes.distribution == "lognormal" else 0.0
+        self._values = np.array(sizes.values, dtype=np.float64)
+        self._steps = np.cumsum(_shares(sizes))[:-1] if sizes.values else np.empty(0)
+
+    def next(self, count: int) -> NDArray[np.int64]:
+        """The next `count` sizes."""
+        sizes = self._sizes
+        if self._trace is not None:
+            first = self._start + self._drawn
+            size_N = self._trace[np.arange(first, first + count) % len(self._trace)]
+        elif sizes.distribution == "fixed":
+            size_N = np.full(count, float(round(sizes.mean)))
+        elif sizes.values:
+            size_N = self._values[np.searchsorted(self._steps, self._rng.random(count), side="right")]
+        else:
+            size_N = self._rng.standard_normal(count)
+            size_N *= sizes.sigma
+            size_N += self._mu
+            # Clipped before the exponential, so that a wide sigma cannot overflow.
+            np.minimum(size_N, np.log(sizes.maximum), out=size_N)
+            np.exp(size_N, out=size_N)
+            size_N = rounded(size_N, sizes.maximum)
+        self._drawn += count
+        return size_N.astype(np.int64)
+
+
+def mean_load_size(load: Workload) -> float:
+    """Mean samples per query over all classes of a load; errors as `mean_size`."""
+    shares = [one.share for one in load.classes] or [1.0]
+    return math.fsum(share * mean_size(sizes) for share, sizes in zip(shares, load.class_sizes(), strict=True))
 
 
 def mean_size(sizes: Sizes) -> float:
@@ -26,6 +69,8 @@ def mean_size(sizes: Sizes) -> float:
     """
     if sizes.distribution == "trace":
         return float(traced_sizes(sizes).mean())
+    if sizes.values:
+        return float(_shares(sizes) @ np.array(sizes.values, dtype=np.float64))
     if sizes.distribution == "fixed" or sizes.sigma == 0:
         return float(rounded(np.array([sizes.mean]), sizes.maximum)[0])
     return _lognormal_mean(lognormal_mu(sizes), sizes.sigma, sizes.maximum)
@@ -54,6 +99,13 @@ def traced_sizes(sizes: Sizes) -> NDArray[np.float64]:
 def rounded(sizes: NDArray[np.float64], maximum: int) -> NDArray[np.float64]:
     """Whole sizes between 1 and the maximum."""
     return np.clip(np.rint(sizes), 1, maximum)
+
+
+def _shares(sizes: Sizes) -> NDArray[np.float64]:
+    """How likely each of the values is."""
+    weights = np.array(sizes.weights or (1.0,) * len(sizes.values))
+    shares: NDArray[np.float64] = weights / weights.sum()
+    return shares
 
 
 def _lognormal_mean(mu: float, sigma: float, maximum: int) -> float:

@@ -24,8 +24,8 @@ __all__ = [
 # Wide of any real system, and narrow enough that times and sums of a run keep their precision.
 LOWEST_QPS, HIGHEST_QPS = 1e-6, 1e9
 MOST_QUERIES = 10**10
-# Gamma and Weibull shapes stay within what double precision can draw.
-_MOST_WEIBULL_CV = 20.0
+# Weibull gaps whose shape double precision can find.
+_LEAST_WEIBULL_CV, _MOST_WEIBULL_CV = 1e-3, 20.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,8 +82,10 @@ class Arrivals:
 
     def __post_init__(self) -> None:
         require_positive("cv", self.cv)
-        if self.process == "weibull" and self.cv > _MOST_WEIBULL_CV:
-            raise InputError(f"cv: must be <= {_MOST_WEIBULL_CV:g} for weibull gaps, but got {self.cv}")
+        if self.process == "weibull" and not _LEAST_WEIBULL_CV <= self.cv <= _MOST_WEIBULL_CV:
+            raise InputError(
+                f"cv: must be in [{_LEAST_WEIBULL_CV:g}, {_MOST_WEIBULL_CV:g}] for weibull gaps, but got {self.cv}"
+            )
         if (self.process == "trace") != bool(self.source):
             raise InputError("source: goes with process 'trace', and is needed there")
         require_at_least("burst_factor", self.burst_factor, 1)

@@ -13,7 +13,7 @@ from serving_sim.policies.mp_rec import PREDICATES, MpRec
 from serving_sim.policies.policy import Entry, Policy, RoutingContext, fixed_rule, table_paths, tiered_rule
 from serving_sim.policies.static import Static
 from serving_sim.policies.table_switch import TableSwitch
-from serving_sim.sizes import mean_size
+from serving_sim.sizes import mean_load_size
 
 __all__ = [
     "POLICIES",
@@ -87,7 +87,7 @@ def policy_label(policy: Policy) -> str:
 
 def routing_context(plan: Plan, mean_samples: float | None = None) -> RoutingContext:
     """What policies may know of a plan. `mean_samples` saves working out the mean size of its queries again."""
-    mean_samples = mean_size(plan.workload.sizes) if mean_samples is None else mean_samples
+    mean_samples = mean_load_size(plan.workload) if mean_samples is None else mean_samples
     load = plan.workload
     return RoutingContext(
         paths=plan.paths,

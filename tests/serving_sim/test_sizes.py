@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -6,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from serving_sim.plan import Sizes, Workload
+from serving_sim.plan import QueryClass, Sizes, Workload
 from serving_sim.policies import routing_context
-from serving_sim.sizes import lognormal_mu, mean_size
+from serving_sim.sizes import lognormal_mu, mean_load_size, mean_size
 from serving_sim.testing import small_plan
 from serving_sim.workload import WorkloadStream, empty_chunk
 
@@ -62,3 +63,32 @@ def test_a_trace_has_the_mean_of_its_clipped_sizes(tmp_path: Path) -> None:
 def test_policies_are_told_the_rate_of_samples_that_is_offered() -> None:
     plan = small_plan(qps=1000).at(sizes=Sizes(distribution="fixed", mean=99.6))
     assert routing_context(plan).offered_samples_per_ms == 100
+
+
+def test_quantiles_are_equally_likely_and_values_as_likely_as_their_weights() -> None:
+    even = Sizes(distribution="quantiles", values=(100, 100, 200, 400))
+    weighted = Sizes(distribution="empirical", values=(10, 20), weights=(3, 1))
+    assert (mean_size(even), mean_size(weighted)) == (200, 12.5)
+    assert drawn_mean(even) == pytest.approx(200, rel=0.01)
+    assert drawn_mean(weighted) == pytest.approx(12.5, rel=0.01)
+
+
+def test_classes_come_with_their_share_and_their_own_sizes() -> None:
+    large = QueryClass(name="large", share=0.25, sla_ms=50, sizes=Sizes(distribution="fixed", mean=400))
+    load = Workload(qps=1, sla_ms=1, classes=(QueryClass(name="rest", share=0.75, sla_ms=5), large))
+    assert mean_load_size(load) == pytest.approx(0.75 * 128 + 0.25 * 400)
+    chunk = empty_chunk(100_000, 0)
+    WorkloadStream(load, (), 0).fill(chunk, 100_000)
+    assert chunk.size_N.mean() == pytest.approx(mean_load_size(load), rel=0.01)
+    assert np.mean(chunk.size_N == 400) == pytest.approx(0.25, abs=0.01)
+
+
+def test_a_class_keeps_its_sizes_when_another_changes() -> None:
+    first, other = QueryClass(name="a", share=0.5, sla_ms=5), QueryClass(name="b", share=0.5, sla_ms=5)
+    fixed = replace(other, sizes=Sizes(distribution="fixed", mean=3))
+    one, two = empty_chunk(200, 0), empty_chunk(200, 0)
+    WorkloadStream(Workload(qps=1, sla_ms=1, classes=(first, other)), (), 0).fill(one, 200)
+    WorkloadStream(Workload(qps=1, sla_ms=1, classes=(first, fixed)), (), 0).fill(two, 200)
+    same = one.size_N == two.size_N
+    assert np.all(same | (two.size_N == 3))
+    assert 60 < same.sum() < 140

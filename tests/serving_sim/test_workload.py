@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from profiles.errors import InputError
 from serving_sim.kernels import Chunk
 from serving_sim.paths import Spread
-from serving_sim.plan import Arrivals, Sizes, Workload
-from serving_sim.workload import WorkloadStream, empty_chunk
+from serving_sim.plan import Arrivals, Sizes, Spike, Workload
+from serving_sim.workload import WorkloadStream, at_rate, empty_chunk
 
 SPREADS = (Spread(), Spread(kind="lognormal", sigma=0.5), Spread(kind="exponential"))
 
@@ -86,3 +86,14 @@ def test_a_trace_must_have_the_wanted_column_and_two_arrivals(tmp_path: Path) ->
         draw(1, sizes=Sizes(distribution="trace", source=str(tmp_path / "times.txt")))
     with pytest.raises(InputError, match="seed: must be >= 0, but got -1"):
         draw(1, seed=-1)
+
+
+def test_queries_drawn_once_take_their_times_at_any_rate() -> None:
+    spiked = Arrivals(process="weibull", cv=2, spikes=(Spike(start_s=1, duration_s=2, factor=3.0),))
+    drawn = empty_chunk(500, 0)
+    WorkloadStream(Workload(qps=1, sla_ms=1, arrivals=spiked), (), 4, timed=False).fill(drawn, 500)
+    for qps in (10.0, 200.0):
+        load, timed = Workload(qps=qps, sla_ms=1, arrivals=spiked), empty_chunk(500, 0)
+        WorkloadStream(load, (), 4).fill(timed, 500)
+        assert np.array_equal(at_rate(drawn, load, 4).gap_N, timed.gap_N)
+    assert at_rate(drawn, Workload(qps=9, sla_ms=1), 4) is drawn
