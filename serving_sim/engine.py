@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from profiles.errors import InputError
 from profiles.units import MS_PER_S
-from serving_sim.fluid_bound import best_prices, collect_rows
+from serving_sim.fluid_bound import FluidRows, best_prices, bound_at, collect_rows
 from serving_sim.kernels import COUNTED, FIRST_MS, Chunk, dual_sum_chunk
 from serving_sim.metrics import SimulationResult, summarise
 from serving_sim.paths import PathTables, compile_paths
@@ -33,8 +33,8 @@ __all__ = [
     "warmup_of",
 ]
 
-# Queries from which the bound's prices are found; fewer where each query is a row of its own.
-_PILOT_QUERIES, _PILOT_QUERIES_WITH_SPREAD = 65_536, 16_384
+# Queries from which the bound's prices are found where service times scatter, so that each query is a row of its own.
+_PILOT_QUERIES = 16_384
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,6 +81,7 @@ class Simulation:
     policy: Policy
     run: Run
     stream: WorkloadStream
+    bounded: bool
     prices_D: NDArray[np.float64] | None
     chunk: Chunk
     worth: NDArray[np.float64] = field(default_factory=lambda: np.zeros(1))
@@ -118,10 +119,14 @@ class Simulation:
         return summarise(self.plan, policy_label(self.policy), self.run, self.seconds, self._bound())
 
     def _bound(self) -> float | None:
-        if self.prices_D is None:
+        if not self.bounded:
             return None
         window_ms = self.run.queues.clock_ms[0] - self.run.totals.sums[FIRST_MS] + self.run.sla_ms
-        return float(self.worth[0] + self.prices_D @ self.run.paths.servers_D * window_ms)
+        available_ms_D = self.run.paths.servers_D * window_ms
+        if self.prices_D is not None:
+            return float(self.worth[0] + self.prices_D @ available_ms_D)
+        rows = _counted_rows(self.run)
+        return bound_at(rows, best_prices(rows, np.inf, available_ms_D), available_ms_D)[0]
 
 
 def simulate(
@@ -175,7 +180,7 @@ def start_simulation(
         tables.arrays,
         router.compile(routing_context(plan)),
         qps=load.qps,
-        sla_ms=load.sla_ms,
+        sla_ms=tuple(one.sla_ms for one in load.classes) or load.sla_ms,
         warmup=warmup_of(load.queries),
         exact=load.queries if load.queries <= options.exact_queries else 0,
     )
@@ -186,7 +191,8 @@ def start_simulation(
         policy=router,
         run=run,
         stream=WorkloadStream(load, tables.spreads, plan.seed),
-        prices_D=_pilot_prices(plan, tables) if options.fluid_bound else None,
+        bounded=options.fluid_bound,
+        prices_D=_pilot_prices(plan, tables) if options.fluid_bound and tables.arrays.uncertain_D.any() else None,
         chunk=chunk,
     )
 
@@ -202,11 +208,26 @@ def trace_run(plan: Plan, *, policy: PolicyLike | None = None, options: Simulati
     return QueryTrace(**{name: np.concatenate(values) for name, values in parts.items()})
 
 
+def _counted_rows(run: Run) -> FluidRows:
+    """What was counted, by class and size; paths that take longer than the class's SLA are closed.
+
+    Only for service times that do not scatter.
+    """
+    class_R, size_R = np.nonzero(run.totals.queries_CS)
+    service_ms_RP = run.paths.service_ms_SP[size_R]
+    late_RP = service_ms_RP > run.sla_ms_C[class_R, np.newaxis]
+    return FluidRows(
+        weight_R=run.totals.queries_CS[class_R, size_R].astype(np.float64),
+        worth_RP=np.outer(size_R.astype(np.float64), run.paths.accuracy_P),
+        service_ms_RP=np.where(late_RP, np.inf, service_ms_RP),
+        paths=run.paths,
+    )
+
+
 def _pilot_prices(plan: Plan, tables: PathTables) -> NDArray[np.float64]:
     """Prices of device time for the fluid bound, from the run's first queries; any prices give a valid bound."""
     load = plan.workload
-    most = _PILOT_QUERIES if all(spread.kind == "none" for spread in tables.spreads) else _PILOT_QUERIES_WITH_SPREAD
-    pilot, counted = min(load.queries, most), load.queries - warmup_of(load.queries)
+    pilot, counted = min(load.queries, _PILOT_QUERIES), load.queries - warmup_of(load.queries)
     chunk = empty_chunk(pilot, len(tables.spreads))
     WorkloadStream(load, tables.spreads, plan.seed).fill(chunk, pilot)
     first = warmup_of(load.queries) if pilot == load.queries else 0

@@ -68,7 +68,7 @@ class PolicyContract(ABC):
         assert first.kind == second.kind
         assert np.array_equal(first.path_E, second.path_E)
         assert np.array_equal(first.tier_E, second.tier_E)
-        assert np.array_equal(first.limit_ms_E, second.limit_ms_E)
+        assert np.array_equal(first.limit_ms_CE, second.limit_ms_CE)
         assert np.array_equal(first.rate_per_ms_E, second.rate_per_ms_E)
 
     def test_names_only_paths_that_are_there(self) -> None:

@@ -20,6 +20,9 @@ from serving_sim.kernels.arrays import (
     LATENCY_MS,
     LOWEST_OCTAVE,
     MOST_WAITING,
+    NEVER_MS,
+    REFUSAL,
+    REFUSED,
     SAMPLES,
     SIZE_CLASSES,
     TIERED,
@@ -31,11 +34,21 @@ from serving_sim.kernels.arrays import (
     PathArrays,
     Queues,
     Rule,
+    Steps,
     Totals,
     Waiting,
 )
 from serving_sim.kernels.dual import dual_gradient, dual_sum_chunk, least_cost
-from serving_sim.kernels.serving import expected_wait_ms, note_query, serve_chunk, start_waiting
+from serving_sim.kernels.serving import (
+    expected_wait_ms,
+    note_query,
+    serve_chunk,
+    serve_fixed,
+    serve_pair,
+    serve_steps,
+    start_waiting,
+)
+from serving_sim.kernels.steps import compile_steps
 
 __all__ = [
     "ARRIVED",
@@ -51,6 +64,9 @@ __all__ = [
     "LATENCY_MS",
     "LOWEST_OCTAVE",
     "MOST_WAITING",
+    "NEVER_MS",
+    "REFUSAL",
+    "REFUSED",
     "SAMPLES",
     "SIZE_CLASSES",
     "TIERED",
@@ -62,14 +78,19 @@ __all__ = [
     "PathArrays",
     "Queues",
     "Rule",
+    "Steps",
     "Totals",
     "Waiting",
     "account_chunk",
+    "compile_steps",
     "dual_gradient",
     "dual_sum_chunk",
     "expected_wait_ms",
     "least_cost",
     "note_query",
     "serve_chunk",
+    "serve_fixed",
+    "serve_pair",
+    "serve_steps",
     "start_waiting",
 ]

@@ -1,7 +1,10 @@
 """The arrays that compiled loops read and fill, and the places in them. Nothing here is compiled.
 
-Shape suffixes: P paths, D devices, C servers of the widest device, S sizes (0..maximum), K spreads, N queries of a
-chunk, E entries of a rule, B histogram bins, W places of a device's ring of waiting queries.
+Compiled functions keep the constants that they were compiled with: touch their files after a change of one.
+
+Shape suffixes: P paths, D devices, S sizes (0..maximum), K spreads, N queries of a chunk, E entries of a rule, C
+classes of queries (in `Queues` and `Waiting`: servers of the widest device; in `by_class_PC`: size classes), F figures,
+B histogram bins, W places of a device's ring of waiting queries, R rows (class x size), X steps of all devices.
 """
 
 from typing import NamedTuple, TypeAlias
@@ -25,6 +28,9 @@ __all__ = [
     "LOWEST_OCTAVE",
     "MANTISSA_SHIFT",
     "MOST_WAITING",
+    "NEVER_MS",
+    "REFUSAL",
+    "REFUSED",
     "SAMPLES",
     "SIZE_CLASSES",
     "TIERED",
@@ -36,6 +42,7 @@ __all__ = [
     "PathArrays",
     "Queues",
     "Rule",
+    "Steps",
     "Totals",
     "Waiting",
     "WaitingArrays",
@@ -60,9 +67,15 @@ SIZE_CLASSES = 32
 # Queries that a device's queue keeps apart while they wait; those beyond count with the last of them.
 MOST_WAITING = 4096
 
-# Rows of `Totals.counts` and `Totals.sums`.
-COUNTED, VIOLATIONS, SAMPLES, EXTRAPOLATED, ARRIVED = 0, 1, 2, 3, 4
+# Figures in `Totals.counts_CF` and `Totals.sums_CF`; those of the run as a whole stand with the first class.
+COUNTED, VIOLATIONS, SAMPLES, EXTRAPOLATED, ARRIVED, REFUSED = 0, 1, 2, 3, 4, 5
 CORRECT, CORRECT_IN_SLA, WAIT_MS, LATENCY_MS, FIRST_MS, LAST_FINISH_MS = 0, 1, 2, 3, 4, 5
+
+# The path of a query that was refused.
+REFUSAL = -1
+
+# What a device that no step takes would need: longer than any run.
+NEVER_MS = 1e300
 
 
 class PathArrays(NamedTuple):
@@ -84,15 +97,32 @@ class PathArrays(NamedTuple):
 class Rule(NamedTuple):
     """A compiled policy. `FIXED`: the first entry, always. `TIERED`: entries by tier, the most wanted first.
 
-    An entry passes when expected backlog + service <= `limit_ms` and size >= `rate_per_ms` x service. Of the first tier
-    with an entry that passes, the one with the earliest expected completion is taken; the last tier should always pass.
+    An entry passes when expected backlog + service <= its limit for the query's class, and size >= `rate_per_ms` x
+    service. Of the first tier with an entry that passes, the one with the earliest expected completion is taken; the
+    last tier should always pass.
     """
 
     kind: int
     path_E: Ints
     tier_E: Ints
-    limit_ms_E: Floats
+    limit_ms_CE: Floats
     rate_per_ms_E: Floats
+
+
+class Steps(NamedTuple):
+    """A tiered rule, worked out for each class and size, as steps of the expected wait of each device.
+
+    Row class x `sizes` + size. A device has `count` limits and one step more. The step is the number of limits below
+    the wait; it has a service time, and tier x 2^16 + the rule's entry. Of all devices the one of the lowest tier is
+    taken, of these the earliest to complete, of these that of the first entry. A lone device has one beside it that
+    nothing can take.
+    """
+
+    sizes: int
+    count: int
+    limit_ms_RX: Floats
+    service_ms_RX: Floats
+    tier_entry_RX: NDArray[np.int32]
 
 
 class Queues(NamedTuple):
@@ -128,22 +158,49 @@ WaitingArrays: TypeAlias = tuple[Ints, Ints, Floats, Floats, Floats, Ints, Float
 
 
 class Chunk(NamedTuple):
-    """Queries of one chunk: what was drawn (unit-rate gaps, sizes, factors), and what became of them."""
+    """Queries of one chunk: what was drawn (unit-rate gaps, sizes, classes, factors), and what became of them.
+
+    `path_N` is -1 for a query that was refused; its start is its arrival, its service 0.
+    """
 
     gap_N: Floats
     size_N: Ints
+    class_N: Ints
     factor_KN: Floats
     arrival_ms_N: Floats
     start_ms_N: Floats
     service_ms_N: Floats
+    latency_ms_N: Floats
     path_N: Ints
 
 
 class Totals(NamedTuple):
-    """What is added up over the counted queries; `exact_ms` keeps the first latencies, as many as it holds."""
+    """What is added up over the counted queries, per class; refused ones have a place in the counts alone.
 
-    counts: Ints
-    sums: Floats
+    `exact_ms` keeps the first latencies, as many as it holds; `queries_CS` counts queries by size.
+    """
+
+    counts_CF: Ints
+    sums_CF: Floats
     by_class_PC: Ints
-    histogram_B: Ints
+    queries_CS: Ints
+    histogram_CB: Ints
     exact_ms: Floats
+
+    @property
+    def counts(self) -> Ints:
+        """Over all classes."""
+        counts: Ints = self.counts_CF.sum(axis=0)
+        return counts
+
+    @property
+    def sums(self) -> Floats:
+        """Over all classes."""
+        sums: Floats = self.sums_CF.sum(axis=0)
+        return sums
+
+    @property
+    def histogram_B(self) -> Ints:  # noqa: N802 (a shape suffix)
+        """Over all classes."""
+        histogram: Ints = self.histogram_CB.sum(axis=0)
+        return histogram

@@ -1,6 +1,8 @@
 """Routing and first-come-first-served queues: each query of a chunk takes a path and a server.
 
-Kinds of rule are chosen by integer id.
+Queries come in order of arrival, and each takes the server of its device that is free first. All of these loops decide
+alike; each serves what those before it in this list cannot: `serve_fixed` one path, `serve_pair` steps on one or two
+devices of one server, `serve_steps` steps on any devices, `serve_chunk` any rule, with scattered service times.
 """
 
 import numpy as np
@@ -15,6 +17,7 @@ from serving_sim.kernels.arrays import (
     PathArrays,
     Queues,
     Rule,
+    Steps,
     Waiting,
     WaitingArrays,
 )
@@ -23,6 +26,9 @@ __all__ = [
     "expected_wait_ms",
     "note_query",
     "serve_chunk",
+    "serve_fixed",
+    "serve_pair",
+    "serve_steps",
     "start_waiting",
 ]
 
@@ -123,94 +129,158 @@ def note_query(
 
 
 @njit(cache=True)
+def serve_fixed(chunk: Chunk, count: int, gap_ms: float, path: int, paths: PathArrays, queues: Queues) -> None:
+    """Serve the first `count` queries of the chunk on one path; fills its arrival, start, service and path."""
+    free_ms_DC, next_ms_D, next_server_D, _, clock_ms = queues
+    gap_N, size_N, _, factor_KN, arrival_ms_N, start_ms_N, service_ms_N, _, path_N = chunk
+    service_ms_SP, device, spread = paths.service_ms_SP, paths.device_P[path], paths.spread_P[path]
+    servers = paths.servers_D[device]
+    now_ms, next_ms = clock_ms[0], next_ms_D[device]
+    for query in range(count):
+        now_ms += gap_N[query] * gap_ms
+        service_ms = service_ms_SP[size_N[query], path] * factor_KN[spread, query]
+        arrival_ms_N[query] = now_ms
+        start_ms_N[query] = max(now_ms, next_ms)
+        service_ms_N[query] = service_ms
+        path_N[query] = path
+        next_ms = max(now_ms, next_ms) + service_ms
+        if servers > 1:
+            free_ms_DC[device, next_server_D[device]] = next_ms
+            next_server_D[device] = _soonest(free_ms_DC[device], servers)
+            next_ms = free_ms_DC[device, next_server_D[device]]
+    clock_ms[0], next_ms_D[device] = now_ms, next_ms
+
+
+@njit(cache=True)
+def serve_pair(chunk: Chunk, count: int, gap_ms: float, path_E: Ints, steps: Steps, queues: Queues) -> None:
+    """Serve the first `count` queries of the chunk by steps on one or two devices of one server, without scatter.
+
+    Nothing on the way from one query's finish to the next one's choice branches or goes through memory: what the device
+    that is not taken would do is drowned by adding -inf.
+    """
+    sizes, last_step, limit_ms_RX, service_ms_RX, tier_entry_RX = steps
+    next_ms_D, clock_ms = queues.next_ms_D, queues.clock_ms
+    gap_N, size_N, class_N, _, arrival_ms_N, start_ms_N, service_ms_N, _, path_N = chunk
+    drown_ms = np.array([0.0, -np.inf, 0.0])
+    now_ms, next_0_ms, next_1_ms = clock_ms[0], next_ms_D[0], next_ms_D[-1] if next_ms_D.size > 1 else 0.0
+    for query in range(count):
+        now_ms += gap_N[query] * gap_ms
+        row = class_N[query] * sizes + size_N[query]
+        start_0_ms, start_1_ms = max(now_ms, next_0_ms), max(now_ms, next_1_ms)
+        wait_0_ms, wait_1_ms = start_0_ms - now_ms, start_1_ms - now_ms
+        step_0, step_1 = 0, last_step + 1
+        for step in range(last_step):
+            step_0 += wait_0_ms > limit_ms_RX[row, step]
+            step_1 += wait_1_ms > limit_ms_RX[row, last_step + step]
+        service_0_ms, service_1_ms = service_ms_RX[row, step_0], service_ms_RX[row, step_1]
+        code_0, code_1 = tier_entry_RX[row, step_0], tier_entry_RX[row, step_1]
+        tier_0, tier_1 = code_0 >> 16, code_1 >> 16
+        done_0_ms, done_1_ms = wait_0_ms + service_0_ms, wait_1_ms + service_1_ms
+        earlier = (done_1_ms < done_0_ms) | ((done_1_ms == done_0_ms) & (code_1 < code_0))
+        second = np.int64((tier_1 < tier_0) | ((tier_1 == tier_0) & earlier))
+        next_0_ms = max(next_0_ms, start_0_ms + service_0_ms + drown_ms[second])
+        next_1_ms = max(next_1_ms, start_1_ms + service_1_ms + drown_ms[second + 1])
+        taken = step_0 + second * (step_1 - step_0)
+        arrival_ms_N[query] = now_ms
+        start_ms_N[query] = max(start_0_ms + drown_ms[second], start_1_ms + drown_ms[second + 1])
+        service_ms_N[query] = service_ms_RX[row, taken]
+        path_N[query] = path_E[tier_entry_RX[row, taken] & 0xFFFF]
+    clock_ms[0], next_ms_D[0] = now_ms, next_0_ms
+    if next_ms_D.size > 1:
+        next_ms_D[1] = next_1_ms
+
+
+@njit(cache=True)
+def serve_steps(
+    chunk: Chunk, count: int, gap_ms: float, path_E: Ints, steps: Steps, servers_D: Ints, queues: Queues
+) -> None:
+    """Serve the first `count` queries of the chunk by steps, without scatter."""
+    sizes, last_step, limit_ms_RX, service_ms_RX, tier_entry_RX = steps
+    free_ms_DC, next_ms_D, next_server_D, _, clock_ms = queues
+    gap_N, size_N, class_N, _, arrival_ms_N, start_ms_N, service_ms_N, _, path_N = chunk
+    done_ms_D = np.empty(servers_D.size)
+    now_ms = clock_ms[0]
+    for query in range(count):
+        now_ms += gap_N[query] * gap_ms
+        row = class_N[query] * sizes + size_N[query]
+        best_code, best_device, taken = 2**31 - 1, 0, 0
+        for device in range(servers_D.size):
+            wait_ms = max(0.0, next_ms_D[device] - now_ms)
+            place = device * (last_step + 1)
+            for step in range(device * last_step, (device + 1) * last_step):
+                place += wait_ms > limit_ms_RX[row, step]
+            code = tier_entry_RX[row, place]
+            done_ms_D[device] = wait_ms + service_ms_RX[row, place]
+            best_ms = done_ms_D[best_device]
+            earlier = (done_ms_D[device] < best_ms) | ((done_ms_D[device] == best_ms) & (code < best_code))
+            better = (code >> 16 < best_code >> 16) | ((code >> 16 == best_code >> 16) & earlier)
+            best_code = code if better else best_code
+            best_device = device if better else best_device
+            taken = place if better else taken
+        service_ms = service_ms_RX[row, taken]
+        start_ms = max(now_ms, next_ms_D[best_device])
+        next_ms_D[best_device] = start_ms + service_ms
+        if servers_D[best_device] > 1:
+            free_ms_DC[best_device, next_server_D[best_device]] = start_ms + service_ms
+            next_server_D[best_device] = _soonest(free_ms_DC[best_device], servers_D[best_device])
+            next_ms_D[best_device] = free_ms_DC[best_device, next_server_D[best_device]]
+        arrival_ms_N[query] = now_ms
+        start_ms_N[query] = start_ms
+        service_ms_N[query] = service_ms
+        path_N[query] = path_E[best_code & 0xFFFF]
+    clock_ms[0] = now_ms
+
+
+@njit(cache=True)
+def _expect(
+    now_ms: float, next_ms_D: Floats, servers_D: Ints, uncertain_D: Ints, waiting: WaitingArrays, expected_ms_D: Floats
+) -> None:
+    """When each device is expected to be free, as far as a router can know."""
+    count_D = waiting[1]
+    for device in range(servers_D.size):
+        expected_ms_D[device] = next_ms_D[device]
+        if not uncertain_D[device]:
+            continue
+        if count_D[device] > 0:
+            start_waiting(device, now_ms, waiting)
+        if next_ms_D[device] > now_ms:
+            expected_ms_D[device] = now_ms + expected_wait_ms(device, now_ms, servers_D[device], waiting)
+
+
+@njit(cache=True)
 def serve_chunk(
     chunk: Chunk, count: int, gap_ms: float, rule: Rule, paths: PathArrays, queues: Queues, waiting: Waiting
 ) -> None:
     """Route and serve the first `count` queries of the chunk; fills its arrival, start, service and path.
 
-    First come first served: queries come in order of arrival, and each takes the server that is free first. Routing
-    sees which servers are idle and the mean service of all else; where service does not scatter, that is what it takes.
+    Routing sees which servers are idle and the mean service of all else; where service does not scatter, that is what
+    it takes.
     """
-    kind, path_E, tier_E, limit_ms_E, rate_per_ms_E = rule
+    kind, path_E, tier_E, limit_ms_CE, rate_per_ms_E = rule
     service_ms_SP, device_P, spread_P, servers_D = paths.service_ms_SP, paths.device_P, paths.spread_P, paths.servers_D
-    free_ms_DC, next_ms_D, next_server_D, busy_ms_D, clock_ms = queues
-    first_D, count_D, work_ms_D, start_ms_DW, mean_ms_DW, server_DW, under_way_start_ms_DC, under_way_mean_ms_DC = (
-        waiting
-    )
-    gap_N, size_N, factor_KN, arrival_ms_N, start_ms_N, service_ms_N, path_N = chunk
+    free_ms_DC, next_ms_D, next_server_D, _, clock_ms = queues
+    gap_N, size_N, class_N, factor_KN, arrival_ms_N, start_ms_N, service_ms_N, _, path_N = chunk
+    first_D, count_D, work_ms_D, start_ms_DW, mean_ms_DW, server_DW, begun_ms_DC, begun_mean_ms_DC = waiting
+    ring = (first_D, count_D, work_ms_D, start_ms_DW, mean_ms_DW, server_DW, begun_ms_DC, begun_mean_ms_DC)
     device_E, uncertain_D = device_P[path_E], paths.uncertain_D
     estimates = kind == TIERED and uncertain_D.any()
     expected_ms_D = next_ms_D.copy() if estimates else next_ms_D
-    now_ms = clock_ms[0]
+    now_ms, path = clock_ms[0], path_E[0]
     for query in range(count):
         now_ms += gap_N[query] * gap_ms
         size = size_N[query]
-        path = path_E[0]
         if estimates:
-            for device in range(servers_D.size):
-                expected_ms_D[device] = next_ms_D[device]
-                if not uncertain_D[device]:
-                    continue
-                if count_D[device] > 0:
-                    start_waiting(
-                        device,
-                        now_ms,
-                        (
-                            first_D,
-                            count_D,
-                            work_ms_D,
-                            start_ms_DW,
-                            mean_ms_DW,
-                            server_DW,
-                            under_way_start_ms_DC,
-                            under_way_mean_ms_DC,
-                        ),
-                    )
-                if next_ms_D[device] > now_ms:
-                    expected_ms_D[device] = now_ms + expected_wait_ms(
-                        device,
-                        now_ms,
-                        servers_D[device],
-                        (
-                            first_D,
-                            count_D,
-                            work_ms_D,
-                            start_ms_DW,
-                            mean_ms_DW,
-                            server_DW,
-                            under_way_start_ms_DC,
-                            under_way_mean_ms_DC,
-                        ),
-                    )
+            _expect(now_ms, next_ms_D, servers_D, uncertain_D, ring, expected_ms_D)
         if kind == TIERED:
-            path = _first_tier(
-                (path_E, device_E, tier_E, limit_ms_E, rate_per_ms_E), size, now_ms, expected_ms_D, service_ms_SP[size]
-            )
+            entries = (path_E, device_E, tier_E, limit_ms_CE[class_N[query]], rate_per_ms_E)
+            path = _first_tier(entries, size, now_ms, expected_ms_D, service_ms_SP[size])
         device = device_P[path]
         service_ms = service_ms_SP[size, path] * factor_KN[spread_P[path], query]
         start_ms = max(now_ms, next_ms_D[device])
-        busy_ms_D[device] += service_ms
         if estimates and uncertain_D[device]:
-            note_query(
-                device,
-                next_server_D[device],
-                now_ms,
-                start_ms,
-                service_ms_SP[size, path],
-                (
-                    first_D,
-                    count_D,
-                    work_ms_D,
-                    start_ms_DW,
-                    mean_ms_DW,
-                    server_DW,
-                    under_way_start_ms_DC,
-                    under_way_mean_ms_DC,
-                ),
-            )
-        if servers_D[device] == 1:
-            next_ms_D[device] = start_ms + service_ms
-        else:
+            note_query(device, next_server_D[device], now_ms, start_ms, service_ms_SP[size, path], ring)
+        next_ms_D[device] = start_ms + service_ms
+        if servers_D[device] > 1:
             free_ms_DC[device, next_server_D[device]] = start_ms + service_ms
             next_server_D[device] = _soonest(free_ms_DC[device], servers_D[device])
             next_ms_D[device] = free_ms_DC[device, next_server_D[device]]

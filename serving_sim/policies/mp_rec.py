@@ -50,7 +50,7 @@ class MpRec:
         ranks = sorted(set(accuracies), reverse=True)
         rate = self.share * context.offered_samples_per_ms if self.predicate == SUSTAINS_RATE else 0.0
         tested = [
-            Entry(path=path, tier=ranks.index(accuracy), limit_ms=context.sla_ms, rate_per_ms=rate)
+            Entry(path=path, tier=ranks.index(accuracy), limit_ms=context.limits_ms, rate_per_ms=rate)
             for path, accuracy in enumerate(accuracies)
         ]
         fallback = [Entry(path=path, tier=len(ranks)) for path in table_paths(context.paths)]

@@ -18,12 +18,21 @@ TABLE = "table"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RoutingContext:
-    """What a policy may know before the first query: the paths, the SLA, and the offered load (samples per ms)."""
+    """What a policy may know before the first query: the paths, the SLA, and the offered load (samples per ms).
+
+    `class_slas_ms` are those of the classes of queries, where there are any.
+    """
 
     paths: tuple[Path, ...]
     servers_of_path: tuple[int, ...]
     sla_ms: float
     offered_samples_per_ms: float
+    class_slas_ms: tuple[float, ...] = ()
+
+    @property
+    def limits_ms(self) -> tuple[float, ...]:
+        """The SLA of each class; that of all queries where there are no classes."""
+        return self.class_slas_ms or (self.sla_ms,)
 
 
 class Policy(Protocol):
@@ -48,12 +57,13 @@ def table_paths(paths: tuple[Path, ...]) -> tuple[int, ...]:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Entry:
     """A path that a rule considers. It passes when expected backlog + service <= `limit_ms` and the path alone, at the
-    query's size, serves at least `rate_per_ms` samples per ms on all its device's servers together.
+    query's size, serves at least `rate_per_ms` samples per ms on all its device's servers together. Limits may differ
+    by class of query.
     """
 
     path: int
     tier: int = 0
-    limit_ms: float = math.inf
+    limit_ms: float | tuple[float, ...] = math.inf
     rate_per_ms: float = 0.0
 
 
@@ -70,11 +80,12 @@ def tiered_rule(entries: Sequence[Entry], servers_of_path: Sequence[int]) -> Rul
 def _rule(kind: int, entries: Sequence[Entry], servers_of_path: Sequence[int]) -> Rule:
     if not entries:
         raise InputError("paths: a policy needs at least one path, but got none")
+    limits = [np.atleast_1d(np.array(entry.limit_ms, dtype=np.float64)) for entry in entries]
     rates = [entry.rate_per_ms / servers_of_path[entry.path] if entry.rate_per_ms else 0.0 for entry in entries]
     return Rule(
         kind=kind,
         path_E=np.array([entry.path for entry in entries], dtype=np.int64),
         tier_E=np.array([entry.tier for entry in entries], dtype=np.int64),
-        limit_ms_E=np.array([entry.limit_ms for entry in entries], dtype=np.float64),
+        limit_ms_CE=np.stack(np.broadcast_arrays(*limits), axis=1),
         rate_per_ms_E=np.array(rates, dtype=np.float64),
     )

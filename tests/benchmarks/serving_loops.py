@@ -49,7 +49,7 @@ def _bare(drawn: Drawn, queries: int) -> Latencies:
         drawn.gap_ms,
         drawn.paths.service_ms_SP,
         drawn.paths.device_P,
-        (rule.path_E, rule.tier_E, rule.limit_ms_E, rule.rate_per_ms_E),
+        (rule.path_E, rule.tier_E, rule.limit_ms_CE[0], rule.rate_per_ms_E),
         latency_ms_N,
     )
     return latency_ms_N

@@ -1,15 +1,17 @@
 from dataclasses import fields
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from profiles.errors import InputError
 from serving_sim import kernels
 from serving_sim.engine import SimulationOptions, trace_run
-from serving_sim.kernels import Chunk, serving
+from serving_sim.kernels import Chunk, accounting, serving, steps
 from serving_sim.paths import compile_paths
 from serving_sim.plan import Device, LatencyTable, Path, Plan, PolicyChoice, Sizes, Workload
-from serving_sim.policies import as_policy, routing_context
+from serving_sim.policies import Entry, as_policy, routing_context, tiered_rule
 from serving_sim.run import Run, start_run
 from serving_sim.testing import small_plan
 from serving_sim.workload import WorkloadStream, empty_chunk
@@ -59,21 +61,101 @@ def test_the_chunk_size_changes_nothing(plan: Plan) -> None:
         assert np.array_equal(getattr(whole, part.name), getattr(parts, part.name))
 
 
+def serve_in_python(run: Run, chunk: Chunk, count: int) -> None:
+    rule, path_E, queues, gap_ms = run.rule, run.rule.path_E, run.queues, run.gap_ms
+    servers_D = run.paths.servers_D
+    if rule.kind == kernels.FIXED:
+        kernels.serve_fixed.py_func(chunk, count, gap_ms, path_E[0], run.paths, queues)
+    elif run.steps is None:
+        kernels.serve_chunk.py_func(chunk, count, gap_ms, rule, run.paths, queues, run.waiting)
+    elif len(servers_D) <= 2 and servers_D.max() == 1:
+        kernels.serve_pair.py_func(chunk, count, gap_ms, path_E, run.steps, queues)
+    else:
+        kernels.serve_steps.py_func(chunk, count, gap_ms, path_E, run.steps, servers_D, queues)
+
+
 @given(plan=plans())
 @settings(max_examples=25, deadline=None)
 def test_compiled_code_does_what_its_python_says(plan: Plan) -> None:
     (compiled, chunk), (plain, twin) = drawn(plan), drawn(plan)
     count, prices_D, sums = plan.workload.queries, np.full(len(plan.devices), 0.01), np.zeros((2, 1))
     compiled.serve(chunk, count)
-    kernels.serve_chunk.py_func(twin, count, plain.gap_ms, plain.rule, plain.paths, plain.queues, plain.waiting)
-    kernels.account_chunk.py_func(twin, count, 0, plain.sla_ms, plain.paths, plain.totals)
-    kernels.dual_sum_chunk(chunk, count, 0, plain.sla_ms, prices_D, plain.paths, sums[0])
-    kernels.dual_sum_chunk.py_func(twin, count, 0, plain.sla_ms, prices_D, plain.paths, sums[1])
+    serve_in_python(plain, twin, count)
+    accounting.account_chunk.py_func(twin, count, 0, plain.sla_ms_C, plain.paths, plain.queues.busy_ms_D, plain.totals)
+    kernels.dual_sum_chunk(chunk, count, 0, plan.workload.sla_ms, prices_D, plain.paths, sums[0])
+    kernels.dual_sum_chunk.py_func(twin, count, 0, plan.workload.sla_ms, prices_D, plain.paths, sums[1])
     assert np.array_equal(chunk.path_N, twin.path_N)
-    assert np.array_equal(compiled.totals.counts, plain.totals.counts)
-    assert np.array_equal(compiled.totals.histogram_B, plain.totals.histogram_B)
-    np.testing.assert_allclose(compiled.totals.sums, plain.totals.sums, rtol=1e-12)
+    for ours, theirs in zip(compiled.totals, plain.totals, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12)
     np.testing.assert_allclose(sums[0], sums[1], rtol=1e-12)
+
+
+@given(plan=plans())
+@settings(max_examples=40, deadline=None)
+def test_all_loops_decide_as_the_rule_says(plan: Plan) -> None:
+    (run, chunk), (other, twin) = drawn(plan), drawn(plan)
+    count = plan.workload.queries
+    run.serve(chunk, count)
+    kernels.serve_chunk(twin, count, other.gap_ms, other.rule, other.paths, other.queues, other.waiting)
+    assert np.array_equal(chunk.path_N, twin.path_N)
+    assert np.array_equal(chunk.start_ms_N, twin.start_ms_N)
+
+
+def test_refused_queries_count_as_violations_and_not_as_correct() -> None:
+    plan = small_plan(queries=100, policy=PolicyChoice(name="static"))
+    run, chunk = drawn(plan)
+    run.serve(chunk, 100)
+    run, _ = drawn(plan)
+    chunk.path_N[::2] = kernels.REFUSAL
+    accounting.account_chunk(chunk, 100, 0, run.sla_ms_C, run.paths, run.queues.busy_ms_D, run.totals)
+    counts, accuracy = run.totals.counts, plan.paths[0].accuracy
+    assert counts[kernels.COUNTED] == 100
+    assert counts[kernels.REFUSED] == 50 <= counts[kernels.VIOLATIONS]
+    assert run.totals.sums[kernels.CORRECT] == pytest.approx(chunk.size_N[1::2].sum() * accuracy)
+    assert run.totals.histogram_B.sum() == 50
+    assert run.queues.busy_ms_D[0] == pytest.approx(chunk.service_ms_N[1::2].sum())
+
+
+def test_classes_have_their_own_limits_and_totals() -> None:
+    plan = small_plan(queries=2_000, qps=300.0)
+    tables, (_, chunk) = compile_paths(plan), drawn(plan)
+    chunk.class_N[::2] = 1
+    rule = as_policy("mp-rec").compile(routing_context(plan))
+    limit_ms_CE = np.concatenate([rule.limit_ms_CE, np.where(np.isinf(rule.limit_ms_CE), np.inf, 0.0)])
+    run = start_run(tables.arrays, rule._replace(limit_ms_CE=limit_ms_CE), qps=300.0, sla_ms=(10.0, 1e-3))
+    run.serve(chunk, 2_000)
+    accurate = np.array([path.representation != "table" for path in plan.paths])[chunk.path_N]
+    assert accurate[chunk.class_N == 0].any()
+    assert not accurate[chunk.class_N == 1].any()
+    assert run.totals.counts_CF[:, kernels.COUNTED].tolist() == [1_000, 1_000]
+    assert run.totals.counts_CF[1, kernels.VIOLATIONS] == 1_000
+    assert run.totals.histogram_CB.sum(axis=1).tolist() == [1_000, 1_000]
+
+
+def test_a_rule_for_other_classes_is_refused() -> None:
+    plan = small_plan()
+    rule = as_policy("mp-rec").compile(routing_context(plan))
+    twice = rule._replace(limit_ms_CE=np.concatenate([rule.limit_ms_CE, rule.limit_ms_CE]))
+    with pytest.raises(InputError, match="limits for 1 classes, but has 2"):
+        start_run(compile_paths(plan).arrays, twice, qps=1.0, sla_ms=1.0)
+
+
+def test_limits_that_cross_are_followed_entry_by_entry() -> None:
+    plan = small_plan()
+    arrays = compile_paths(plan).arrays
+    entries = [Entry(path=0, limit_ms=2.0), Entry(path=1, limit_ms=50.0), Entry(path=0, tier=1)]
+    rule = tiered_rule(entries, (1,) * 6)
+    assert kernels.compile_steps(rule, arrays) is None
+
+
+@given(service_ms=st.floats(1e-6, 1e6), limit_ms=st.floats(1e-6, 1e6))
+def test_the_longest_wait_is_the_last_that_the_limit_allows(service_ms: float, limit_ms: float) -> None:
+    wait_ms = steps._longest_wait_ms.py_func(service_ms, limit_ms)
+    assert wait_ms == steps._longest_wait_ms(service_ms, limit_ms)
+    if service_ms > limit_ms:
+        assert wait_ms == -np.inf
+    else:
+        assert service_ms + wait_ms <= limit_ms < service_ms + np.nextafter(wait_ms, np.inf)
 
 
 def test_helpers_do_what_their_python_says() -> None:

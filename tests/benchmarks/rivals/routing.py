@@ -30,7 +30,7 @@ class Scenario:
 def scenario_of(chunk: Chunk, queries: int, gap_ms: float, paths: PathArrays, rule: Rule) -> Scenario:
     """The first queries of a chunk whose paths all share one spread."""
     device_of_path = paths.device_P.tolist()
-    columns = (rule.path_E, rule.tier_E, rule.limit_ms_E, rule.rate_per_ms_E)
+    columns = (rule.path_E, rule.tier_E, rule.limit_ms_CE[0], rule.rate_per_ms_E)
     rows = zip(*(column.tolist() for column in columns), strict=True)
     return Scenario(
         arrivals_ms=list(accumulate((chunk.gap_N[:queries] * gap_ms).tolist())),
