@@ -1,10 +1,10 @@
-"""The load of a run, drawn in chunks: unit-rate gaps, sizes, service factors.
+"""The load of a run, drawn in chunks: unit-rate gaps, classes, sizes, service factors.
 
 Each quantity has its own child seed, by name, and gaps are drawn at rate 1 and scaled by the kernel. So a change of
 QPS, policy or devices leaves every draw as it was (common random numbers), and chunks of any
 size give the same queries.
 
-Shape suffixes: N queries of a chunk, K spreads.
+Shape suffixes: N queries of a chunk, K spreads, C classes.
 """
 
 from collections.abc import Sequence
@@ -13,74 +13,70 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profiles.errors import InputError
+from serving_sim.arrivals import GapStream, GapTimer
 from serving_sim.kernels import Chunk
+from serving_sim.misses import Misses, draw_miss_share
 from serving_sim.paths import Spread
-from serving_sim.plan import Arrivals, Workload
-from serving_sim.sizes import lognormal_mu, rounded, traced_sizes
-from serving_sim.traces import load_trace
+from serving_sim.plan import Workload
+from serving_sim.rates import is_steady
+from serving_sim.sizes import SizeStream
 
-__all__ = ["WorkloadStream", "empty_chunk"]
+__all__ = ["WorkloadStream", "at_rate", "empty_chunk"]
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 # The place of a name is its child seed: append only.
-_CHILD_SEEDS = ("arrivals", "sizes", "normal", "exponential", "rotation")
+_CHILD_SEEDS = ("arrivals", "sizes", "normal", "exponential", "rotation", "bursts", "classes", "misses")
 
 
 class WorkloadStream:
     """An endless stream of queries for one seed; `fill` draws the next ones into a chunk.
 
     A trace starts at a place that the seed chooses and goes round; arrivals and sizes from one source stay in step.
+    With `timed` false, gaps stay as drawn: `at_rate` makes them those of any QPS.
 
     Raises:
         InputError: a trace that cannot be read, or lacks what is wanted of it.
     """
 
-    def __init__(self, workload: Workload, spreads: Sequence[Spread], seed: int) -> None:
-        self._arrivals, self._sizes, self._spreads = workload.arrivals, workload.sizes, tuple(spreads)
-        self._generators = {name: _generator(seed, name) for name in _CHILD_SEEDS}
-        self._drawn = 0
-        self._gap_trace = _gap_trace(workload.arrivals)
-        self._size_trace = traced_sizes(self._sizes) if self._sizes.distribution == "trace" else None
-        self._mu = lognormal_mu(self._sizes) if self._sizes.distribution == "lognormal" else 0.0
-        self._rotation = float(self._generators["rotation"].random())
+    def __init__(self, workload: Workload, spreads: Sequence[Spread], seed: int, *, timed: bool = True) -> None:
+        self._spreads = tuple(spreads)
+        self._rngs = {name: _generator(seed, name) for name in ("normal", "exponential", "classes")}
+        rotation = float(_generator(seed, "rotation").random())
+        self._gaps = GapStream(workload.arrivals, _generator(seed, "arrivals"), rotation)
+        self._timer = _gap_timer(workload, seed) if timed else None
+        sizes = workload.class_sizes()
+        # One class has the seed that a load without classes has.
+        own = [_generator(seed, "sizes", *((place,) if len(sizes) > 1 else ())) for place in range(len(sizes))]
+        self._sizes = [SizeStream(one, rng, rotation) for one, rng in zip(sizes, own, strict=True)]
+        self._steps_C = np.cumsum([one.share for one in workload.classes])[:-1]
+        self._misses = tuple(dict.fromkeys(spread.effect.misses for spread in self._spreads if spread.effect))
+        self._miss_rngs = [_generator(seed, "misses", place) for place in range(len(self._misses))]
 
     def fill(self, chunk: Chunk, count: int) -> None:
-        """Draw the next `count` queries into the chunk's gaps, sizes and factors."""
-        self._fill_gaps(chunk.gap_N[:count])
+        """Draw the next `count` queries into the chunk's gaps, classes, sizes and factors."""
+        gap_N = chunk.gap_N[:count]
+        self._gaps.fill(gap_N)
+        if self._timer is not None:
+            self._timer.stretch(gap_N)
         self._fill_sizes(chunk.size_N[:count])
-        self._fill_factors(chunk.factor_KN[:, :count])
-        self._drawn += count
+        self._fill_factors(chunk.size_N[:count], chunk.factor_KN[:, :count])
 
-    def _fill_gaps(self, gap_N: Floats) -> None:
-        if self._gap_trace is not None:
-            gap_N[:] = self._turn(self._gap_trace, len(gap_N))
-        elif self._arrivals.process == "gamma":
-            variance = self._arrivals.cv**2
-            self._generators["arrivals"].standard_gamma(1 / variance, out=gap_N)
-            gap_N *= variance
-        else:
-            self._generators["arrivals"].standard_exponential(out=gap_N)
+    def _fill_sizes(self, size_N: Ints) -> None:
+        if len(self._sizes) == 1:
+            size_N[:] = self._sizes[0].next(len(size_N))
+            return
+        class_N = np.searchsorted(self._steps_C, self._rngs["classes"].random(len(size_N)), side="right")
+        for place, sizes in enumerate(self._sizes):
+            is_own_N = class_N == place
+            size_N[is_own_N] = sizes.next(int(is_own_N.sum()))
 
-    def _fill_sizes(self, size_N: NDArray[np.int64]) -> None:
-        sizes = self._sizes
-        if self._size_trace is not None:
-            size_N[:] = self._turn(self._size_trace, len(size_N))
-        elif sizes.distribution == "fixed":
-            size_N[:] = round(sizes.mean)
-        else:
-            drawn_N = self._generators["sizes"].standard_normal(len(size_N))
-            drawn_N *= sizes.sigma
-            drawn_N += self._mu
-            # Clipped before the exponential, so that a wide sigma cannot overflow.
-            np.minimum(drawn_N, np.log(sizes.maximum), out=drawn_N)
-            np.exp(drawn_N, out=drawn_N)
-            size_N[:] = rounded(drawn_N, sizes.maximum)
-
-    def _fill_factors(self, factor_KN: Floats) -> None:
-        count = factor_KN.shape[1]
+    def _fill_factors(self, size_N: Ints, factor_KN: Floats) -> None:
+        count = len(size_N)
         kinds = {spread.kind for spread in self._spreads}
-        normal_N = self._generators["normal"].standard_normal(count) if "lognormal" in kinds else None
-        exponential_N = self._generators["exponential"].standard_exponential(count) if "exponential" in kinds else None
+        normal_N = self._rngs["normal"].standard_normal(count) if "lognormal" in kinds else None
+        exponential_N = self._rngs["exponential"].standard_exponential(count) if "exponential" in kinds else None
+        shares = self._miss_shares(size_N)
         for row, spread in enumerate(self._spreads):
             if spread.kind == "lognormal" and normal_N is not None:
                 factor_KN[row] = np.exp(spread.sigma * normal_N - spread.sigma**2 / 2)
@@ -88,10 +84,24 @@ class WorkloadStream:
                 factor_KN[row] = exponential_N
             else:
                 factor_KN[row] = 1.0
+            if spread.effect is not None:
+                factor_KN[row] *= spread.effect.factors(size_N, shares[spread.effect.misses])
 
-    def _turn(self, values: NDArray[np.float64], count: int) -> NDArray[np.float64]:
-        start = int(self._rotation * len(values)) + self._drawn
-        return values[np.arange(start, start + count) % len(values)]
+    def _miss_shares(self, size_N: Ints) -> dict[Misses, Floats]:
+        """The share of each query's lookups that miss, per cache: the same for every path that looks into it."""
+        return {
+            misses: draw_miss_share(misses, size_N, rng)
+            for misses, rng in zip(self._misses, self._miss_rngs, strict=True)
+        }
+
+
+def at_rate(chunk: Chunk, workload: Workload, seed: int) -> Chunk:
+    """A chunk of a stream's first queries, drawn with `timed` false, with their gaps at the workload's QPS."""
+    if is_steady(workload.arrivals):
+        return chunk
+    gap_N = chunk.gap_N.copy()
+    _gap_timer(workload, seed).stretch(gap_N)
+    return chunk._replace(gap_N=gap_N)
 
 
 def empty_chunk(queries: int, spreads: int) -> Chunk:
@@ -109,20 +119,12 @@ def empty_chunk(queries: int, spreads: int) -> Chunk:
     )
 
 
-def _generator(seed: int, name: str) -> np.random.Generator:
+def _gap_timer(workload: Workload, seed: int) -> GapTimer:
+    return GapTimer(workload.arrivals, workload.qps, _generator(seed, "bursts"))
+
+
+def _generator(seed: int, name: str, *place: int) -> np.random.Generator:
     if seed < 0:
         raise InputError(f"seed: must be >= 0, but got {seed}")
-    sequence = np.random.SeedSequence(seed, spawn_key=(_CHILD_SEEDS.index(name),))
+    sequence = np.random.SeedSequence(seed, spawn_key=(_CHILD_SEEDS.index(name), *place))
     return np.random.Generator(np.random.SFC64(sequence))
-
-
-def _gap_trace(arrivals: Arrivals) -> Floats | None:
-    """Gaps of mean 1. Going round, the last query is followed by the first after the mean gap."""
-    if arrivals.process != "trace":
-        return None
-    times = load_trace(arrivals.source).column("arrival_s")
-    if len(times) < 2:
-        raise InputError(f"{arrivals.source}: must have at least two arrivals, but has {len(times)}")
-    gaps = np.diff(times, prepend=times[0] - (times[-1] - times[0]) / (len(times) - 1))
-    unit_gaps: Floats = gaps / gaps.mean()
-    return unit_gaps
