@@ -8,7 +8,7 @@ output, not of its smallest element.
 
 import math
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,8 @@ from profiles.providers.target import InputBatch
 from profiles.walk.capture import clone_inputs
 from profiles.walk.preservation import preserved
 from profiles.walk.subject import Subject
+from profiles.walk.tracing import tracing
+from profiles.walk.tree import module_tree
 
 __all__ = ["ModuleComparison", "NumericComparison", "OutputError", "compare_models", "compare_modules", "tolerance_for"]
 
@@ -174,19 +176,14 @@ def _recorded(model: nn.Module, batch: InputBatch) -> Recorded:
 def _recording(model: nn.Module) -> Iterator[Recorded]:
     """Copies, since modules that work in place change what others have returned."""
     calls: Recorded = []
-    counts: dict[str, int] = {}
+    counts: dict[int, int] = {}
+    nodes = module_tree(model)
 
-    def watch(path: str, module: nn.Module, hooks: ExitStack) -> None:
-        def on_return(_module: nn.Module, _args: Any, output: Any) -> None:
-            calls.append((path, counts.get(path, 0), _snapshot(output)))
-            counts[path] = counts.get(path, 0) + 1
+    def on_return(index: int, _args: object, _kwargs: object, output: object) -> None:
+        call = counts[index] = counts.get(index, -1) + 1
+        calls.append((nodes[index].path, call, _snapshot(output)))
 
-        hooks.callback(module.register_forward_hook(on_return).remove)
-
-    with ExitStack() as hooks:
-        for path, module in model.named_modules():
-            if not isinstance(module, torch.jit.ScriptModule) or not path:
-                watch(path, module, hooks)
+    with tracing(nodes, int, on_return=on_return):
         yield calls
 
 

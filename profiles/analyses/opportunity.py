@@ -19,6 +19,7 @@ from profiles.providers.target import Target
 from profiles.records import Latency
 from profiles.timing import TimingOptions
 from profiles.walk.in_situ import InSituTimes
+from profiles.walk.model_passes import ModelPasses
 from profiles.walk.preservation import preserved
 from profiles.walk.subject import Subject
 from profiles.walk.tree import ModuleNode, module_tree
@@ -116,7 +117,7 @@ def size_opportunity(
             raise MeasurementError("opportunity: the change left every module as it was")
         nodes = module_tree(model)
         context = nullcontext if backward else torch.no_grad
-        in_situ = InSituTimes(nodes, model, target.batches, whole.torch_name, [context])
+        in_situ = InSituTimes(ModelPasses(nodes, model, target.batches, whole.torch_name, [context]))
         alone = [replace(subject, phase="forward") for subject in before]
         versions = [*before, *after, *alone, whole, replace(whole, module=changed)]
         timed = time_in_turn(versions, timing, lambda: in_situ.visit(IN_SITU_PASSES))

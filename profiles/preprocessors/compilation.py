@@ -4,7 +4,7 @@ import inspect
 import os
 import shutil
 import time
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any
@@ -13,13 +13,13 @@ import torch
 from torch import nn
 
 from profiles.errors import MeasurementError
-from profiles.nested import tensors_of
 from profiles.preprocessors.copies import model_tensors
 from profiles.preprocessors.option_text import one_of
 from profiles.preprocessors.protocol import Stage
 from profiles.profilers.protocol import Figure
 from profiles.providers.target import Target
 from profiles.walk.capture import CapturedCall
+from profiles.walk.gradients import gradient_edges, graph_of
 from profiles.walk.subject import Subject
 
 __all__ = ["Compile"]
@@ -95,13 +95,9 @@ def _is_finished(module: nn.Module) -> bool:
 
 
 def _first_call(subject: Subject, call: CapturedCall) -> None:
+    edges = gradient_edges(subject.module, (call.args, dict(call.kwargs))) if subject.phase == "backward" else []
     with subject.context(call):
-        outputs = [tensor for tensor in tensors_of(subject.run(call)) if tensor.requires_grad]
-        if subject.phase == "backward" and outputs:
-            inputs = [*subject.module.parameters(), *tensors_of((call.args, call.kwargs))]
-            torch.autograd.grad(
-                outputs,
-                [tensor for tensor in inputs if tensor.requires_grad],
-                [torch.ones_like(tensor) for tensor in outputs],
-                allow_unused=True,
-            )
+        output = subject.run(call)
+        # What gives no gradients has nothing to compile for them.
+        with suppress(MeasurementError):
+            graph_of(output, edges).gradients()

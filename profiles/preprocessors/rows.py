@@ -1,7 +1,7 @@
 """Embedding tables with fewer rows, so that a model fits; what the tables take in truth is kept."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +19,8 @@ from profiles.profilers.protocol import Figure
 from profiles.providers.target import InputBatch, Target
 from profiles.walk.input_copies import clone_inputs, storage_key
 from profiles.walk.subject import Subject
+from profiles.walk.tracing import tracing
+from profiles.walk.tree import module_tree
 
 __all__ = ["CutRows"]
 
@@ -148,20 +150,16 @@ def _one_pass(model: nn.Module, target: Target, tables: Mapping[str, Table]) -> 
     args, kwargs = clone_inputs((target.args, dict(target.kwargs)))
     tensors = list(tensors_of((args, kwargs)))
     places: dict[str, set[int]] = {path: set() for path in tables}
+    nodes = module_tree(model)
+    paths: dict[nn.Module, str] = {table: path for path, table in tables.items()}
 
-    def watch(path: str) -> Callable[..., None]:
-        def look(_module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def look(index: int, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        if (path := paths.get(nodes[index].module)) is not None:
             ids = args[0] if args else kwargs["input"]
             places[path] |= {place for place, tensor in enumerate(tensors) if _holds(tensor, ids)}
 
-        return look
-
-    with ExitStack() as stack:
-        stack.enter_context(trial(model))
-        for path, table in tables.items():
-            stack.callback(table.register_forward_pre_hook(watch(path), with_kwargs=True).remove)
-        with torch.no_grad():
-            return _Pass(places, [tensor.shape for tensor in tensors_of(model(*args, **kwargs))])
+    with trial(model), tracing(nodes, int, look), torch.no_grad():
+        return _Pass(places, [tensor.shape for tensor in tensors_of(model(*args, **kwargs))])
 
 
 def _holds(tensor: torch.Tensor, ids: torch.Tensor) -> bool:

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-import torch
-
-from profiles.nested import tensors_of
+from profiles.errors import MeasurementError
 from profiles.walk.capture import CapturedCall
+from profiles.walk.gradients import gradient_edges, graph_of
 from profiles.walk.subject import Subject
 
 __all__ = ["Replay"]
@@ -19,10 +18,8 @@ class Replay:
 
     def __init__(self, subject: Subject, call: CapturedCall) -> None:
         self._subject, self._call = subject, call.fresh()
-        leaves = [*subject.module.parameters(), *tensors_of((self._call.args, dict(self._call.kwargs)))]
-        # Of an input that is written the gradient before that is meant.
-        asked = [leaf for leaf in leaves if leaf.requires_grad] if subject.phase == "backward" else []
-        self._edges: list[Any] = [torch.autograd.graph.get_gradient_edge(leaf) for leaf in asked]
+        inputs = (self._call.args, dict(self._call.kwargs))
+        self._edges = gradient_edges(subject.module, inputs) if subject.phase == "backward" else []
 
     def forward(self) -> Any:
         """The output, with the graph that the backward pass needs."""
@@ -34,11 +31,10 @@ class Replay:
 
         They are returned: no `.grad` is touched.
         """
-        roots = [tensor for tensor in tensors_of(output) if tensor.requires_grad]
-        if not (roots and self._edges):
+        try:
+            return graph_of(output, self._edges).gradients()
+        except MeasurementError:
             return ()
-        ones = [torch.ones_like(root) for root in roots]
-        return torch.autograd.grad(roots, self._edges, ones, allow_unused=True)
 
     def run(self) -> Any:
         """The steps of the subject's phase; returns what they leave."""

@@ -1,20 +1,13 @@
 """The backward pass of a module alone: gradients of its outputs, with respect to what wants one."""
 
-from typing import Any
-
-import torch
-
 from profiles.counting.operators import OperatorWatch
-from profiles.errors import MeasurementError
-from profiles.nested import tensors_of
 from profiles.walk.capture import CapturedCall
+from profiles.walk.gradients import Graph, gradient_edges, graph_of
 from profiles.walk.isolation import Timed
 from profiles.walk.subject import Subject
 from profiles.walk.tree import is_compiled
 
 __all__ = ["backward_calls", "backward_flops", "backward_of"]
-
-Graph = tuple[list[torch.Tensor], list[Any], list[torch.Tensor]]
 
 
 def backward_calls(subject: Subject) -> tuple[CapturedCall, ...]:
@@ -34,27 +27,20 @@ def backward_of(subject: Subject, call: CapturedCall) -> Timed:
     """
     graph = _graph(subject, call)
     if not any(map(is_compiled, subject.module.modules())):
-        return Timed(lambda: torch.autograd.grad(*graph, retain_graph=True, allow_unused=True), is_in_context=False)
+        return Timed(lambda: graph.gradients(keep=True), is_in_context=False)
     held = [graph]
 
     def refresh() -> None:
         with subject.context(call):
             held[0] = _graph(subject, call)
 
-    return Timed(lambda: torch.autograd.grad(*held[0], allow_unused=True), refresh, is_in_context=False)
+    return Timed(lambda: held[0].gradients(keep=False), refresh, is_in_context=False)
 
 
 def _graph(subject: Subject, call: CapturedCall) -> Graph:
-    """Run forward: the outputs, what their gradients are with respect to, and the gradients that they are given."""
     call = call.fresh()
-    inputs = tensors_of((call.args, dict(call.kwargs)))
-    wanted = [tensor for tensor in (*inputs, *subject.module.parameters()) if tensor.requires_grad]
-    # Of an input that is written the gradient before that is meant.
-    edges = [torch.autograd.graph.get_gradient_edge(tensor) for tensor in wanted]
-    outputs = [tensor for tensor in tensors_of(subject.run(call)) if tensor.requires_grad]
-    if not (outputs and edges):
-        raise MeasurementError("no gradient flows from its outputs to an input or parameter")
-    return outputs, edges, [torch.ones_like(output) for output in outputs]
+    edges = gradient_edges(subject.module, (call.args, dict(call.kwargs)))
+    return graph_of(subject.run(call), edges)
 
 
 def backward_flops(subject: Subject) -> float:

@@ -2,22 +2,19 @@
 
 import math
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from collections.abc import Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
-from torch import nn
-
 from profiles.providers.target import InputBatch
 from profiles.records import Latency
-from profiles.stopwatch import Stopwatch
 from profiles.timing import Sample, TimingOptions, gc_paused, summarize
 from profiles.units import NS_PER_MS
 from profiles.walk.input_copies import clone_inputs
+from profiles.walk.model_passes import ModelPasses
 from profiles.walk.tracing import Trace, call_log
-from profiles.walk.tree import ModuleNode
 
 __all__ = ["LEAST_VISIT_MS", "MOST_PASSES", "InSituTimes"]
 
@@ -48,24 +45,12 @@ class InSituTimes:
     what counts as contention matters.
     """
 
-    def __init__(
-        self,
-        nodes: tuple[ModuleNode, ...],
-        model: nn.Module,
-        batches: Sequence[InputBatch],
-        torch_name: str,
-        contexts: Sequence[Callable[[], AbstractContextManager[object]]] = (),
-        *,
-        timing: TimingOptions | None = None,
-    ) -> None:
+    def __init__(self, where: ModelPasses, timing: TimingOptions | None = None) -> None:
+        self._where, self._watch = where, where.watch
+        self.visits = 0
         self._most_wall_over_cpu = (timing or TimingOptions()).max_wall_over_cpu
-        self._nodes, self._model, self._contexts = nodes, model, contexts
-        weight = sum(batch.weight for batch in batches)
-        self._batches = [(batch, batch.weight / weight) for batch in batches]
-        self._watch = Stopwatch(torch_name)
         self._watched: list[_Pass] = []
         self._plain: list[_Pass] = []
-        self.visits = 0
 
     def visit(self, passes: int) -> None:
         """Run the model at least so often; one that raises leaves the times of the calls that returned.
@@ -139,20 +124,17 @@ class InSituTimes:
         return (second, first) if watched_first else (first, second)
 
     def _run(self, *, is_watched: bool) -> _Pass:
-        passes = [self._run_batch(batch, weight, is_watched=is_watched) for batch, weight in self._batches]
+        passes = [self._run_batch(batch, weight, is_watched=is_watched) for batch, weight in self._where.batches]
         return passes[0] if len(passes) == 1 else _together(passes)
 
     def _run_batch(self, batch: InputBatch, weight: float, *, is_watched: bool) -> _Pass:
         args, kwargs = clone_inputs((batch.args, dict(batch.kwargs)))
-        watching = call_log(self._nodes, self._watch.mark) if is_watched else nullcontext(Trace[Any]())
-        with ExitStack() as stack:
-            trace = stack.enter_context(watching)
-            for make in (*self._contexts, gc_paused):
-                stack.enter_context(make())
+        watching = call_log(self._where.nodes, self._watch.mark) if is_watched else nullcontext(Trace[Any]())
+        with watching as trace, self._where.entered(), gc_paused():
             wall, cpu, process = time.perf_counter_ns(), time.thread_time_ns(), time.process_time_ns()
             # Whatever the model raises, the capturing pass has met and recorded it.
             with suppress(Exception):
-                self._model(*args, **kwargs)
+                self._where.model(*args, **kwargs)
             self._watch.wait()
             ends = time.perf_counter_ns(), time.thread_time_ns(), time.process_time_ns()
         wall_ms, cpu_ms, process_ms = (

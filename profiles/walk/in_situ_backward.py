@@ -6,25 +6,23 @@ graph stays as it is: a node belongs to the module in whose call it was made, wh
 
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from itertools import accumulate
 from typing import Any
 
 import torch
-from torch import nn
 
 from profiles.errors import MeasurementError
-from profiles.nested import tensors_of
 from profiles.providers.target import InputBatch
 from profiles.records import Latency
-from profiles.stopwatch import Stopwatch
 from profiles.timing import Sample, gc_paused, summarize
+from profiles.walk.gradients import Graph, gradient_edges, graph_of
 from profiles.walk.in_situ import LEAST_VISIT_MS, MOST_PASSES
 from profiles.walk.input_copies import clone_inputs
+from profiles.walk.model_passes import ModelPasses
 from profiles.walk.tracing import Trace, call_log
-from profiles.walk.tree import ModuleNode
 
 __all__ = ["InSituBackward"]
 
@@ -38,20 +36,10 @@ class InSituBackward:
     times.
     """
 
-    def __init__(
-        self,
-        nodes: tuple[ModuleNode, ...],
-        model: nn.Module,
-        batches: Sequence[InputBatch],
-        torch_name: str,
-        contexts: Sequence[Callable[[], AbstractContextManager[object]]] = (),
-    ) -> None:
-        self._nodes, self._model, self._contexts = nodes, model, contexts
-        weight = sum(batch.weight for batch in batches)
-        self._batches = [(batch, batch.weight / weight) for batch in batches]
-        self._watch = Stopwatch(torch_name)
-        self._passes: list[Mapping[int, float]] = []
+    def __init__(self, where: ModelPasses) -> None:
+        self._where, self._watch = where, where.watch
         self._visits = 0
+        self._passes: list[Mapping[int, float]] = []
         self.failure = ""
 
     def visit(self) -> None:
@@ -79,41 +67,31 @@ class InSituBackward:
 
     def _pass(self) -> dict[int, float]:
         times_ms: dict[int, float] = {}
-        for batch, weight in self._batches:
+        for batch, weight in self._where.batches:
             for index, duration_ms in self._run(batch).items():
                 times_ms[index] = times_ms.get(index, 0.0) + weight * duration_ms
         return times_ms
 
     def _run(self, batch: InputBatch) -> dict[int, float]:
         args, kwargs = clone_inputs((batch.args, dict(batch.kwargs)))
-        with ExitStack() as stack:
-            trace = stack.enter_context(call_log(self._nodes, _sequence_number))
-            for make in self._contexts:
-                stack.enter_context(make())
-            output = self._model(*args, **kwargs)
-        leaves = [*self._model.parameters(), *tensors_of((args, kwargs))]
-        outputs = [tensor for tensor in tensors_of(output) if tensor.requires_grad]
-        wanted = [leaf for leaf in leaves if leaf.requires_grad and leaf.is_leaf]
-        if not (outputs and wanted):
-            raise MeasurementError("no gradient flows from its outputs to an input or parameter")
-        whole_ms, times_ms = self._backward(outputs, wanted)
+        edges = gradient_edges(self._where.model, (args, kwargs))
+        with call_log(self._where.nodes, _sequence_number) as trace, self._where.entered():
+            output = self._where.model(*args, **kwargs)
+        whole_ms, times_ms = self._backward(graph_of(output, edges))
         return {**_inclusive(trace, times_ms), 0: whole_ms}
 
-    def _backward(
-        self, outputs: Sequence[torch.Tensor], wanted: Sequence[torch.Tensor]
-    ) -> tuple[float, dict[int, float]]:
+    def _backward(self, graph: Graph) -> tuple[float, dict[int, float]]:
         """Duration of the whole pass, and of each node of the graph by its sequence number."""
         marks: dict[int, list[Any]] = {}
-        ones = [torch.ones_like(output) for output in outputs]
         with ExitStack() as stack:
-            for node in _graph_nodes(outputs):
+            for node in _graph_nodes(graph.outputs):
                 # Before and after it runs.
                 mark = partial(_mark, marks.setdefault(_number_of(node), []).append, self._watch.mark)
                 stack.callback(node.register_prehook(mark).remove)
                 stack.callback(node.register_hook(mark).remove)
             stack.enter_context(gc_paused())
             start = self._watch.mark()
-            torch.autograd.grad(outputs, wanted, ones, allow_unused=True)
+            graph.gradients()
             end = self._watch.mark()
             self._watch.wait()
         between_ms = self._watch.between_ms

@@ -39,6 +39,7 @@ from profiles.walk.isolation import INTERVAL_FIGURES, IsolatedRun, Ready, forwar
 from profiles.walk.larger_calls import with_larger_calls
 from profiles.walk.merging import merge_parts
 from profiles.walk.model_identity import model_identity
+from profiles.walk.model_passes import ModelPasses
 from profiles.walk.module_part import ModulePart, ProfilePart
 from profiles.walk.preservation import Preserved, preserved
 from profiles.walk.profile_rows import Measured, module_part, why_never_called
@@ -135,8 +136,8 @@ class Walk:
         self._sweeper = CacheSweeper(self._torch_name) if options.cold else None
         self._capture_s = spent.so_far()
         contexts = [*self._contexts, torch.enable_grad if options.backward else torch.no_grad]
-        where = (self.nodes, target.model, target.batches, self._torch_name, contexts)
-        self._in_situ, self._in_situ_backward = InSituTimes(*where, timing=options.timing), InSituBackward(*where)
+        where = ModelPasses(self.nodes, target.model, target.batches, self._torch_name, contexts)
+        self._in_situ, self._in_situ_backward = InSituTimes(where, options.timing), InSituBackward(where)
 
     @property
     def paths(self) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from profiles.units import NS_PER_MS
 from profiles.walk import profile_target
 from profiles.walk.in_situ import InSituTimes
 from profiles.walk.interval import interval_share
+from profiles.walk.model_passes import ModelPasses
 from profiles.walk.tree import module_tree
 from tests.benchmarks.benchmark import Benchmark, Figures, main
 from tests.benchmarks.markdown import percent, significant, table, with_quartiles
@@ -80,7 +81,7 @@ def _cost_of(target: Target, passes: int) -> Figures:
 
 
 def _overhead_of(target: Target, pairs: int) -> float:
-    times = InSituTimes(module_tree(target.model), target.model, target.batches, "cpu", [torch.no_grad])
+    times = InSituTimes(ModelPasses(module_tree(target.model), target.model, target.batches, "cpu", [torch.no_grad]))
     for _ in range(0, pairs, 5):
         times.visit(5)
     return times.overhead
@@ -90,7 +91,7 @@ def watching_us(modules: int = 2000) -> float:
     """What timing one call costs, on modules that do nothing else: microseconds."""
     model, input_1 = nn.Sequential(*(nn.Identity() for _ in range(modules))), torch.ones(1)
     batches = (InputBatch(args=(input_1,)),)
-    times = InSituTimes(module_tree(model), model, batches, "cpu", [torch.no_grad])
+    times = InSituTimes(ModelPasses(module_tree(model), model, batches, "cpu", [torch.no_grad]))
     for _ in range(6):
         times.visit(5)
     with torch.no_grad():

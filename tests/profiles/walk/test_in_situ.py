@@ -8,6 +8,7 @@ from torch import nn
 from profiles.providers.target import InputBatch
 from profiles.timing import TimingOptions
 from profiles.walk.in_situ import InSituTimes
+from profiles.walk.model_passes import ModelPasses
 from profiles.walk.tree import module_tree
 from tests.profiles.small_models import Raising
 
@@ -27,7 +28,7 @@ class Sleeper(nn.Module):
 
 
 def timed(model: nn.Module, *batches: InputBatch) -> InSituTimes:
-    times = InSituTimes(module_tree(model), model, batches, "cpu", [torch.no_grad])
+    times = InSituTimes(ModelPasses(module_tree(model), model, batches, "cpu", [torch.no_grad]))
     for _ in range(3):
         times.visit(1)
     return times
@@ -140,6 +141,6 @@ def test_a_share_is_that_of_most_passes() -> None:
 def test_passes_under_contention_are_taken_again(most: float, passes: int) -> None:
     model, batches = Slowing(long_calls=99), (InputBatch(args=(torch.ones(1),)),)
     timing = TimingOptions(max_wall_over_cpu=most)
-    InSituTimes(module_tree(model), model, batches, "cpu", timing=timing).visit(1)
+    InSituTimes(ModelPasses(module_tree(model), model, batches, "cpu"), timing).visit(1)
     # Each takes a plain pass and one in which calls are timed.
     assert model.calls == 2 * passes

@@ -3,6 +3,7 @@ from torch import nn
 
 from profiles.providers.target import InputBatch
 from profiles.walk.in_situ_backward import InSituBackward
+from profiles.walk.model_passes import ModelPasses
 from profiles.walk.tree import module_tree
 from tests.profiles.small_models import Raising, Recursive
 
@@ -26,7 +27,7 @@ class InPlace(nn.Module):
 
 def timed(model: nn.Module, *batches: InputBatch, is_grad: bool = True) -> InSituBackward:
     contexts = [torch.enable_grad if is_grad else torch.no_grad]
-    times = InSituBackward(module_tree(model), model, batches, "cpu", contexts)
+    times = InSituBackward(ModelPasses(module_tree(model), model, batches, "cpu", contexts))
     for _ in range(3):
         times.visit()
     return times

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from profiles.walk.tracing import call_log, tracing
-from profiles.walk.tree import module_tree
+from profiles.walk.tree import is_compiled, module_tree
 from tests.profiles.small_models import Net, Raising, Recursive, net_inputs
 
 
@@ -92,26 +92,54 @@ def test_inputs_and_outputs_are_shown() -> None:
     assert returns == [4]
 
 
+def replica_of(module: nn.Linear) -> nn.Module:
+    """As `nn.DataParallel` makes one for each device."""
+    made: Any = module
+    return with_own_weight(made._replicate_for_data_parallel(), module)
+
+
+def flat_copy_of(module: nn.Linear) -> nn.Module:
+    return with_own_weight(copy.copy(module), module)
+
+
+def with_own_weight(made: nn.Module, module: nn.Linear) -> nn.Module:
+    vars(made)["_parameters"] = {"weight": nn.Parameter(module.weight.detach().clone()), "bias": None}
+    return made
+
+
 class Copying(nn.Module):
     """Runs a copy of its child, with other weights."""
 
-    def __init__(self) -> None:
+    def __init__(self, made_by: Any) -> None:
         super().__init__()
-        self.child = nn.Linear(2, 2, bias=False)
+        self.child, self.made_by = nn.Linear(2, 2, bias=False), made_by
 
     def forward(self, x_BF: torch.Tensor) -> torch.Tensor:
-        twin = copy.deepcopy(self.child)
+        twin = self.made_by(self.child)
         nn.init.zeros_(twin.weight)
         output_BF: torch.Tensor = twin(x_BF)
         return output_BF
 
 
+@pytest.mark.parametrize("is_hooked", [False, True])
+@pytest.mark.parametrize("made_by", [copy.deepcopy, flat_copy_of, replica_of])
 @pytest.mark.parametrize("watching", [tracing, call_log])
-def test_a_copy_made_meanwhile_runs_on_weights_of_its_own(watching: Any) -> None:
-    model = Copying()
+def test_a_copy_made_meanwhile_runs_on_weights_of_its_own(watching: Any, made_by: Any, is_hooked: bool) -> None:
+    model = Copying(made_by)
+    if is_hooked:
+        model.child.register_forward_hook(lambda _module, _args, output: output)
+    before = {name: vars(module).keys() for name, module in model.named_modules()}
     with watching(module_tree(model), int) as trace:
         assert model(torch.ones(1, 2)).eq(0).all()
     assert [span.node for span in trace.spans] == [0]
+    assert {name: vars(module).keys() for name, module in model.named_modules()} == before
+    assert model.child(torch.ones(1, 2)).ne(0).any()
+
+
+def test_watching_makes_no_module_look_compiled() -> None:
+    model = Bypassing()
+    with tracing(module_tree(model), int):
+        assert not any(map(is_compiled, model.modules()))
 
 
 class Bypassing(nn.Module):
@@ -132,7 +160,7 @@ def test_calls_past_the_hooks_of_a_module_are_seen(watching: Any) -> None:
     with watching(module_tree(model), int) as trace:
         model(torch.ones(1))
     assert [span.is_outermost for span in trace.spans if span.node == 1] == [False, True, True]
-    assert not {"forward", "_compiled_call_impl"} & vars(model.child).keys()
+    assert not {"forward", "_call_impl"} & vars(model.child).keys()
 
 
 def test_the_signature_of_forward_stays() -> None:
