@@ -62,7 +62,7 @@ def bad_values() -> Iterator[tuple[str, object, str]]:
     yield "workload.qps", float("nan"), "workload.qps"
     yield "workload.percentile", 100, "workload.percentile"
     yield "workload.queries", 0, "workload.queries"
-    yield "workload.arrivals", {"gamma_cv": -1}, "arrivals.gamma_cv: must be > 0"
+    yield "workload.arrivals", {"gamma_cv": -1}, "arrivals.gamma_cv: must be finite and > 0"
     yield "workload.arrivals", {"weibull": 1}, "arrivals.weibull: unknown key"
     yield "workload.arrivals", {}, "arrivals: gamma_cv is missing"
     yield "workload.sizes", {"lognormal_mean": "big"}, "sizes.lognormal_mean: must be a finite number"
