@@ -48,7 +48,7 @@ def parse_sizes(given: SizesForm, base: Path | None) -> Sizes:
     return form(given, base)
 
 
-def _fixed(given: _Values, base: Path | None) -> Sizes:
+def _fixed(given: _Values, _base: Path | None) -> Sizes:
     size = number("sizes.fixed", only("sizes", given, required="fixed")["fixed"])
     return _checked("fixed", distribution="fixed", mean=size, maximum=max(4096, math.ceil(size)))
 
@@ -59,12 +59,12 @@ def _traced(given: _Values, base: Path | None) -> Sizes:
     return _checked("mean", distribution="trace", source=source, mean=_mean(options, "mean"), maximum=_maximum(options))
 
 
-def _quantiles(given: _Values, base: Path | None) -> Sizes:
+def _quantiles(given: _Values, _base: Path | None) -> Sizes:
     values = _integers("sizes.quantiles", only("sizes", given, required="quantiles")["quantiles"])
     return _listed("quantiles", distribution="quantiles", values=values)
 
 
-def _empirical(given: _Values, base: Path | None) -> Sizes:
+def _empirical(given: _Values, _base: Path | None) -> Sizes:
     options = only("sizes", given, required="values", optional=("weights",))
     values = _integers("sizes.values", options["values"])
     given_weights = _items("sizes.weights", options.get("weights", [1.0] * len(values)))
@@ -72,7 +72,7 @@ def _empirical(given: _Values, base: Path | None) -> Sizes:
     return _listed("values", distribution="empirical", values=values, weights=weights)
 
 
-def _lognormal(given: _Values, base: Path | None) -> Sizes:
+def _lognormal(given: _Values, _base: Path | None) -> Sizes:
     options = only("sizes", given, required="lognormal_mean", optional=("sigma", "max"))
     sigma = number("sizes.sigma", options.get("sigma", 1.0))
     mean = _mean(options, "lognormal_mean")
