@@ -10,13 +10,22 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.cost_model.candidates import Candidates, Index, candidates_of
+from planner.cost_model.candidates import Candidates, DenseSpec, Index, candidates_of
 from planner.cost_model.composition import CostModel, input_bytes
 from planner.cost_model.context import IDENTITY, Context
 from planner.cost_model.estimates import Floats, HasResidencyLimits
 from planner.cost_model.features import BYTES_PER_MIB
-from planner.cost_model.parts import COLUMNS, Part, PartPrices, dense_part, embedding_part, group_part, grouped_as
-from planner.cost_model.traffic import TABLE_KINDS, context_bytes_of
+from planner.cost_model.parts import (
+    COLUMNS,
+    LATENCIES,
+    Part,
+    PartPrices,
+    dense_part,
+    embedding_part,
+    group_part,
+    grouped_as,
+)
+from planner.cost_model.traffic import context_bytes_of
 from profiles.errors import InputError
 from profiles.units import MS_PER_S
 from representations.specs import EmbeddingSpec, Feature, ModelSpec, RobeSpec, TableSpec
@@ -75,9 +84,35 @@ class _Slot:
     lookup: Index
     chosen_N: Index
 
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class _Layout:
+    """All slots together: `lookups` of a slot begin at `starts`, and point into all `parts`. Suffix: S slots."""
+
+    parts: tuple[Part, ...]
+    lookups: Index
+    starts_S: Index
+    embedding_NF: Index
+    others: tuple[Index, ...]
+
     def places(self, rows: slice | Index) -> Index:
-        """The parts' places for some of the candidates."""
-        return self.lookup.take(self.chosen_N[rows])
+        """[N, S]: the parts of some of the candidates."""
+        chosen = self.embedding_NF[rows]
+        if self.others:
+            chosen = np.concatenate((chosen, np.stack([chosen_N[rows] for chosen_N in self.others], axis=1)), axis=1)
+        return self.lookups.take(chosen + self.starts_S)
+
+
+def _layout(slots: Sequence[_Slot], embedding_NF: Index) -> _Layout:
+    """Of the features' slots, in order, and others after them."""
+    firsts = np.cumsum([0, *(len(slot.parts) for slot in slots)])
+    return _Layout(
+        parts=tuple(part for slot in slots for part in slot.parts),
+        lookups=np.concatenate([slot.lookup + first for slot, first in zip(slots, firsts.tolist(), strict=False)]),
+        starts_S=np.cumsum([0, *(len(slot.lookup) for slot in slots)])[:-1],
+        embedding_NF=embedding_NF,
+        others=tuple(slot.chosen_N for slot in slots[embedding_NF.shape[1] :]),
+    )
 
 
 class CandidatePredictor:
@@ -89,6 +124,7 @@ class CandidatePredictor:
         self._context: Context = cost_model.contexts.get(device, IDENTITY)
         self._prices: dict[int, PartPrices] = {}
         self._parts: dict[tuple[Hashable, ...], Part] = {}
+        self._dense: dict[tuple[tuple[Feature, ...], int], dict[tuple[DenseSpec, int], Part]] = {}
 
     def predict(self, candidates: Candidates) -> CandidateCosts:
         """The costs of each.
@@ -97,27 +133,33 @@ class CandidatePredictor:
             InputError: a candidate that makes no model.
             UnknownNameError: a component that the device's model has never seen.
         """
-        slots, shared_N = self._slots(candidates), _shared_bytes(candidates)
+        layout = _layout(self._slots(candidates), candidates.embedding_NF)
+        shared_N = _shared_bytes(candidates)
         sums_NC = np.empty((len(candidates), len(COLUMNS)))
-        for held_bytes, rows in self._residents(slots, shared_N):
+        for held_bytes, rows in self._residents(layout, shared_N):
             prices = self._prices.get(held_bytes)
             if prices is None:
                 apart = self._context.has_table_profiles
                 prices = self._prices[held_bytes] = PartPrices(self._model, self._work, held_bytes, apart=apart)
-            _gather(slots, prices, rows, sums_NC)
+            _gather(layout, prices, rows, sums_NC)
         return self._costs(candidates, sums_NC, shared_N)
 
     def _slots(self, candidates: Candidates) -> list[_Slot]:
-        slots = [self._feature_slot(candidates, place) for place in range(len(candidates.features))]
+        offered, features = len(candidates.embeddings), candidates.features
+        chosen = candidates.embedding_NF + offered * np.arange(len(features))
+        counts_FE = np.bincount(chosen.reshape(-1), minlength=offered * len(features)).reshape(-1, offered)
+        slots = [
+            self._feature_slot(candidates, place, np.flatnonzero(counts_E)) for place, counts_E in enumerate(counts_FE)
+        ]
         groups = {group: None for spec in candidates.embeddings if (group := grouped_as(spec))}
         slots += [self._group_slot(candidates, group) for group in groups]
         return [*slots, self._dense_slot(candidates)]
 
-    def _feature_slot(self, candidates: Candidates, place: int) -> _Slot:
-        feature, chosen_N = candidates.features[place], candidates.embedding_NF[:, place]
-        used, lookup = _used(chosen_N, len(candidates.embeddings))
+    def _feature_slot(self, candidates: Candidates, place: int, used: Index) -> _Slot:
+        feature = candidates.features[place]
         parts = [self._embedding(feature, candidates.embeddings[i]) for i in used.tolist()]
-        return _Slot(parts=tuple(parts), lookup=lookup, chosen_N=chosen_N)
+        lookup = _places_of(used, len(candidates.embeddings))
+        return _Slot(parts=tuple(parts), lookup=lookup, chosen_N=candidates.embedding_NF[:, place])
 
     def _embedding(self, feature: Feature, spec: EmbeddingSpec) -> Part:
         key = (feature, spec)
@@ -144,28 +186,27 @@ class CandidatePredictor:
         """Dense parts depend on the embeddings by the sum of their widths alone: one candidate speaks for all alike."""
         span = int(candidates.widths_N.max(initial=0)) + 1
         chosen_N = candidates.dense_N * span + candidates.widths_N
-        used, lookup = _used(chosen_N, len(candidates.dense) * span)
+        used = np.flatnonzero(np.bincount(chosen_N))
+        lookup = _places_of(used, len(candidates.dense) * span)
         speaker = np.zeros(len(lookup), dtype=np.intp)
         speaker[chosen_N] = np.arange(len(candidates))
-        parts = []
-        for one in used.tolist():
-            spec = candidates.model(int(speaker[one]), name="candidate")
-            key = (candidates.dense[one // span], one % span, candidates.features, candidates.dense_features)
-            if key not in self._parts:
-                self._parts[key] = dense_part(spec, self._batch, self._zipf, self._work)
-            parts.append(self._parts[key])
+        known = self._dense.setdefault((candidates.features, candidates.dense_features), {})
+        keys = [(candidates.dense[one // span], one % span) for one in used.tolist()]
+        for key, place in zip(keys, speaker[used].tolist(), strict=True):
+            if key not in known:
+                spec = candidates.model(place, name="candidate")
+                known[key] = dense_part(spec, self._batch, self._zipf, self._work)
+        parts = [known[key] for key in keys]
         return _Slot(parts=tuple(parts), lookup=lookup, chosen_N=chosen_N)
 
-    def _residents(self, slots: Sequence[_Slot], shared_N: Floats) -> Iterator[tuple[int, Index | None]]:
+    def _residents(self, layout: _Layout, shared_N: Floats) -> Iterator[tuple[int, Index | None]]:
         """What the device holds, and the candidates for which that stands; None for all of them."""
         limits = self._model.residency_limits if isinstance(self._model, HasResidencyLimits) else ()
         if not limits:
             yield 0, None
             return
-        bytes_N = shared_N + sum(
-            np.array([part.parameter_bytes for part in slot.parts], dtype=np.float64)[slot.places(slice(None))]
-            for slot in slots
-        )
+        bytes_R = np.array([part.parameter_bytes for part in layout.parts], dtype=np.float64)
+        bytes_N = shared_N + bytes_R[layout.places(slice(None))].sum(axis=1)
         class_N = np.searchsorted(np.array(limits, dtype=np.float64), bytes_N)
         for one in np.flatnonzero(np.bincount(class_N)).tolist():
             held_bytes = limits[one] if one < len(limits) else limits[-1] + 1
@@ -191,37 +232,43 @@ class CandidatePredictor:
         )
 
 
-def _gather(slots: Sequence[_Slot], prices: PartPrices, rows: Index | None, sums_NC: Floats) -> None:
-    tables = [prices.rows(slot.parts) for slot in slots]
+def _gather(layout: _Layout, prices: PartPrices, rows: Index | None, sums_NC: Floats) -> None:
+    table_RC = prices.rows(layout.parts)
     count = len(sums_NC) if rows is None else len(rows)
     for start in range(0, count, _CHUNK):
         stop = min(start + _CHUNK, count)
         some: slice | Index = slice(start, stop) if rows is None else rows[start:stop]
-        sums = np.zeros((stop - start, len(COLUMNS)))
-        places = [slot.places(some) for slot in slots]
-        for table, at in zip(tables, places, strict=True):
-            sums += table.take(at, axis=0)
+        places = layout.places(some)
+        sums = _sum_of(table_RC, places)
         if prices.apart:
-            _add_tables(slots, prices, places, sums)
+            _add_tables(layout, prices, places, sums)
         sums_NC[some] = sums
 
 
-def _add_tables(slots: Sequence[_Slot], prices: PartPrices, places: Sequence[Index], sums: Floats) -> None:
+def _add_tables(layout: _Layout, prices: PartPrices, places: Index, sums: Floats) -> None:
     """Tables behind the traffic of each candidate's other components."""
     within = context_bytes_of(sums[:, COLUMNS.index("traffic_bytes")])
     for context_bytes in np.unique(within).tolist():
         alike = np.flatnonzero(within == context_bytes)
-        for slot, at in zip(slots, places, strict=True):
-            if any(one.kind in TABLE_KINDS for part in slot.parts for one in part.components):
-                sums[alike, :4] += prices.table_rows(slot.parts, int(context_bytes))[at[alike]]
+        sums[alike, :LATENCIES] += _sum_of(prices.table_rows(layout.parts, int(context_bytes)), places[alike])
 
 
-def _used(chosen_N: Index, offered: int) -> tuple[Index, Index]:
-    """Which of the numbers below `offered` occur, and the place of each of them among those."""
-    used = np.flatnonzero(np.bincount(chosen_N, minlength=offered))
+def _sum_of(table_RC: Floats, places_NS: Index) -> Floats:
+    """[N, C]: for each candidate the sum of its parts' rows, as the product of a matrix of ones, mostly absent."""
+    from scipy.sparse import csr_array
+
+    count, slots = places_NS.shape
+    ends = np.arange(0, count * slots + 1, slots)
+    chosen = csr_array((np.ones(count * slots), places_NS.reshape(-1), ends), shape=(count, len(table_RC)))
+    sums: Floats = chosen @ table_RC
+    return sums
+
+
+def _places_of(used: Index, offered: int) -> Index:
+    """Where among those used each of the numbers below `offered` stands; 0 for one that is not."""
     lookup = np.zeros(offered, dtype=np.intp)
     lookup[used] = np.arange(len(used))
-    return used, lookup
+    return lookup
 
 
 def _shared_bytes(candidates: Candidates) -> Floats:

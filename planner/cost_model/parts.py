@@ -17,7 +17,7 @@ from representations.components import components_of
 from representations.embedding_components import Place, embedding_components, group_component
 from representations.specs import EmbeddingSpec, Feature, ModelSpec, RobeSpec, TableSpec
 
-__all__ = ["COLUMNS", "Part", "PartPrices", "dense_part", "embedding_part", "group_part", "grouped_as"]
+__all__ = ["COLUMNS", "LATENCIES", "Part", "PartPrices", "dense_part", "embedding_part", "group_part", "grouped_as"]
 
 # What is added up; the first four of tables in a context come apart, see `PartPrices.table_rows`.
 COLUMNS = (
@@ -31,7 +31,7 @@ COLUMNS = (
     "flops",
     "parameter_bytes",
 )
-_LATENCIES = 4
+LATENCIES = 4
 # Paths of embeddings in both architectures.
 _EMBEDDINGS = ("embeddings.", "sparse_arch.")
 Zipf = Mapping[str, float] | float
@@ -104,6 +104,7 @@ class PartPrices:
         self.apart = apart
         self._known: dict[Component, tuple[float, ...]] = {}
         self._rows: dict[Part, list[float]] = {}
+        self._table_rows: dict[tuple[Part, int], list[float]] = {}
 
     def rows(self, parts: Sequence[Part]) -> Floats:
         """[R, C]: the columns of each part."""
@@ -114,15 +115,17 @@ class PartPrices:
 
     def table_rows(self, parts: Sequence[Part], context_bytes: int) -> Floats:
         """[R, 4]: the latencies of each part's tables behind so much traffic, and how many are extrapolated."""
-        within = [[behind(one, context_bytes) for one in part.components if one.kind in TABLE_KINDS] for part in parts]
+        keys = [(part, context_bytes) for part in parts]
+        new = [part for part, key in zip(parts, keys, strict=True) if key not in self._table_rows]
+        within = [[behind(one, context_bytes) for one in part.components if one.kind in TABLE_KINDS] for part in new]
         self._price(one for tables in within for one in tables)
-        rows = [
-            [sum(column) for column in zip(*map(self._known.__getitem__, tables), strict=True)] for tables in within
-        ]
-        return np.array([row or [0.0] * _LATENCIES for row in rows], dtype=np.float64).reshape(-1, _LATENCIES)
+        for part, tables in zip(new, within, strict=True):
+            row = [sum(column) for column in zip(*map(self._known.__getitem__, tables), strict=True)]
+            self._table_rows[part, context_bytes] = row or [0.0] * LATENCIES
+        return np.array([self._table_rows[key] for key in keys], dtype=np.float64).reshape(-1, LATENCIES)
 
     def _row(self, part: Part) -> list[float]:
-        latencies, table_bytes, traffic_bytes = [0.0] * _LATENCIES, 0.0, 0.0
+        latencies, table_bytes, traffic_bytes = [0.0] * LATENCIES, 0.0, 0.0
         for one in part.components:
             moved = self._work(one).bytes_moved
             if one.kind in TABLE_KINDS:
