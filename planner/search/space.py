@@ -11,7 +11,17 @@ from planner.study import SpaceSection
 if TYPE_CHECKING:
     from optuna.trial import BaseTrial
 
-__all__ = ["Choice", "Choices", "axes", "corner_choices", "enumerate_choices", "first_wishes", "space_size", "suggest"]
+__all__ = [
+    "Choice",
+    "Choices",
+    "axes",
+    "corner_choices",
+    "enumerate_choices",
+    "first_wishes",
+    "space_size",
+    "space_sizes",
+    "suggest",
+]
 
 Choice = str | int
 Choices = Mapping[str, Choice]
@@ -45,7 +55,7 @@ def suggest(trial: "BaseTrial", space: SpaceSection) -> dict[str, Choice]:
 
 def space_size(space: SpaceSection) -> int:
     """How many different choices there are."""
-    return sum(_sizes(space))
+    return sum(space_sizes(space))
 
 
 def enumerate_choices(space: SpaceSection, most: int | None = None, seed: int = 0) -> tuple[dict[str, Choice], ...]:
@@ -72,12 +82,13 @@ def first_wishes(space: SpaceSection) -> Iterator[dict[str, Choice]]:
         yield {"representation": representation, **numbers, "dim": _between(space.dim, position / last)}
 
 
-def _sizes(space: SpaceSection) -> list[int]:
+def space_sizes(space: SpaceSection) -> list[int]:
+    """How many choices each of the representations has."""
     return [math.prod(map(len, axes(space, representation).values())) for representation in space.representation]
 
 
 def _choices_at(space: SpaceSection, index: int) -> dict[str, Choice]:
-    for representation, size in zip(space.representation, _sizes(space), strict=True):
+    for representation, size in zip(space.representation, space_sizes(space), strict=True):
         if index < size:
             choices: dict[str, Choice] = {"representation": representation}
             for name, offered in axes(space, representation).items():
