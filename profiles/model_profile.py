@@ -21,8 +21,9 @@ SELF_NAME = "(self)"
 class CallProfile:
     """One distinct call of a module: how often a pass of its batch makes it, and what one such call costs alone.
 
-    `batch` is the batch's label, or its place where it has none; `weight` the batch's share in the figures of a row,
-    which are the sums over its calls of a phase of `weight * count` times what one of them costs.
+    `batch` is the batch's label, or its place where it has none, and `samples` how many the call gets of it; `weight`
+    is the batch's share in the figures of a row, which are the sums over its calls of a phase of `weight * count` times
+    what one of them costs.
     """
 
     path: str
@@ -31,6 +32,7 @@ class CallProfile:
     count: int
     phase: Phase = "forward"
     weight: float = 1.0
+    samples: int = 1
     warm: Latency | None = None
     cold: Latency | None = None
 

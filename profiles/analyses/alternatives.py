@@ -3,13 +3,13 @@
 from collections.abc import Callable, Collection, Sequence
 
 from profiles.analyses.replacement import module_at
-from profiles.counting.traffic import tensors_of
 from profiles.errors import InputError, MeasurementError
 from profiles.profilers.replay import Replay
 from profiles.providers.target import Target
 from profiles.records import Latency
 from profiles.timing import TimingOptions, clock_for
 from profiles.walk.capture import CapturedCall, observe
+from profiles.walk.current_device import device_of, on_device
 from profiles.walk.isolation import IsolatedRun, Timed, forward_of
 from profiles.walk.preservation import preserved
 from profiles.walk.subject import Subject
@@ -31,8 +31,7 @@ def subjects_at(target: Target, paths: Collection[str], *, backward: bool = Fals
     for path in paths:
         module_at(model, path)
     nodes = module_tree(model)
-    tensors = [*model.parameters(), *tensors_of([(batch.args, dict(batch.kwargs)) for batch in target.batches])]
-    torch_name = str(tensors[0].device) if tensors else "cpu"
+    torch_name = device_of(target)
     with preserved(model) as held:
         observed = observe(model, nodes, target.batches, is_grad=backward, held=held)
     found: dict[str, Subject] = {}
@@ -67,18 +66,19 @@ def time_in_turn(
     if not subjects:
         raise InputError("timing: must have at least one module, but got none")
     timing = timing or TimingOptions()
-    runs = [
-        IsolatedRun(subject=subject, clock=clock_for(subject.torch_name), timing=timing, ready=_ready)
-        for subject in subjects
-    ]
-    for place in range(timing.visits):
-        if before_round:
-            before_round()
-        # Every other round backwards, so that none always comes after the same one.
-        for run in runs if place % 2 == 0 else reversed(runs):
-            run.visit()
-            if run.failure:
-                raise MeasurementError(f"{run.subject.path or 'the model'}: {run.failure}")
+    with on_device(subjects[0].torch_name):
+        runs = [
+            IsolatedRun(subject=subject, clock=clock_for(subject.torch_name), timing=timing, ready=_ready)
+            for subject in subjects
+        ]
+        for place in range(timing.visits):
+            if before_round:
+                before_round()
+            # Every other round backwards, so that none always comes after the same one.
+            for run in runs if place % 2 == 0 else reversed(runs):
+                run.visit()
+                if run.failure:
+                    raise MeasurementError(f"{run.subject.path or 'the model'}: {run.failure}")
     return [_latency(run) for run in runs]
 
 

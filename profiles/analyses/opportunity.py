@@ -18,6 +18,7 @@ from profiles.preprocessors.compilation import Compile
 from profiles.providers.target import Target
 from profiles.records import Latency
 from profiles.timing import TimingOptions
+from profiles.walk.current_device import device_of, on_device
 from profiles.walk.in_situ import InSituTimes
 from profiles.walk.model_passes import ModelPasses
 from profiles.walk.preservation import preserved
@@ -110,7 +111,7 @@ def size_opportunity(
     subjects = subjects_at(target, dict.fromkeys((*paths, "")), backward=backward)
     whole = subjects[""]
     before = [subjects[path] for path in dict.fromkeys(paths)]
-    with preserved(model, copies_parameters=backward):
+    with on_device(device_of(target)), preserved(model, copies_parameters=backward):
         after = [change(subject) for subject in before]
         changed = with_replaced(model, {subject.path: subject.module for subject in after})
         if all(subject.module is subject.original for subject in after):

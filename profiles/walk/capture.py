@@ -42,6 +42,12 @@ class CapturedCall:
     writes_inputs: bool = False
     owned: frozenset[StorageKey] = frozenset()
 
+    @property
+    def samples(self) -> int:
+        """The first dimension of the first tensor that has one."""
+        tensors = tensors_of((self.args, self.kwargs))
+        return next((tensor.shape[0] for tensor in tensors if tensor.ndim and tensor.shape[0]), 1)
+
     def context(self) -> AbstractContextManager[object]:
         """What was in force when the call was captured: gradient and inference mode, autocast."""
         return self.state.entered()

@@ -167,6 +167,7 @@ class IsolatedRun:
                 count=call.count,
                 phase=self.subject.phase,
                 weight=call.weight,
+                samples=call.samples,
                 warm=warm[place] if warm else None,
                 cold=cold[place] if cold else None,
             )

@@ -22,6 +22,8 @@ from profiles.walk.tree import ModuleNode
 
 __all__ = ["NEVER_CALLED", "Measured", "assemble", "module_part", "notes_on", "why_never_called"]
 
+# With this a row tells that more bytes are moved than it has, so that no use of bandwidth is taken from them.
+PARTIAL = "bytes moved are a partial sum"
 NEVER_CALLED = "never called in the forward pass"
 _ROW_FIELDS = frozenset(field.name for field in fields(ComponentProfile))
 Rows = list[ComponentProfile]
@@ -98,7 +100,14 @@ def _with_children(part: ModulePart, rows: Rows, figures: Sequence[Figure]) -> C
     children = [row for row in rows if row.phase == part.row.phase]
     row = _aggregated(part.row, children, figures) if part.is_aggregated else part.row
     moved = sum_of([child.bytes_moved for child in children])
-    return _with_shares(row if moved is None or row.phase != "forward" else replace(row, bytes_moved=moved))
+    if moved is None or row.phase != "forward":
+        return _with_shares(row)
+    unknown = [child for child in children if child.calls and (child.bytes_moved is None or PARTIAL in child.reason)]
+    if not unknown:
+        return _with_shares(replace(row, bytes_moved=moved))
+    told = f"{PARTIAL}, without all of {', '.join(child.path for child in unknown[:3])}{', ...' * (len(unknown) > 3)}"
+    shown = _with_shares(replace(row, bytes_moved=None))
+    return replace(shown, bytes_moved=moved, reason="; ".join(filter(None, (row.reason, told))))
 
 
 def _row(found: Measured) -> ComponentProfile:
@@ -191,7 +200,7 @@ def _blank_row(found: Measured) -> ComponentProfile:
         spec=spec,
         content_hash=_content_hash(node.path, found, spec),
         device=found.fingerprint.device,
-        batch=next((tensor.shape[0] for tensor in tensors if tensor.ndim and tensor.shape[0]), 1),
+        batch=round(_mean_batch(seen)),
         dtype=_dtype_of(node.module, tensors),
         fingerprint=found.fingerprint,
         provenance="measured",
@@ -202,6 +211,26 @@ def _blank_row(found: Measured) -> ComponentProfile:
         depth=node.depth,
         figures={} if found.phase == "backward" else _figures(found),
     )
+
+
+def _batch_sizes(seen: Observation) -> dict[int, tuple[float, int]]:
+    """By batch, of those in which the module is called: its weight, and the samples that it gets."""
+    found: dict[int, tuple[float, int]] = {}
+    for call in seen.calls:
+        found.setdefault(call.batch, (call.weight, call.samples))
+    return found
+
+
+def _mean_batch(seen: Observation) -> float:
+    """Of several batches the weighted mean, as all figures of a row are."""
+    sizes = _batch_sizes(seen).values()
+    total = sum(weight for weight, _ in sizes)
+    return sum(weight * samples for weight, samples in sizes) / total if total else 1
+
+
+def _mixed_batches(seen: Observation) -> str:
+    sizes = sorted({samples for _, samples in _batch_sizes(seen).values()})
+    return f"batch is the weighted mean of {', '.join(map(str, sizes))}" if len(sizes) > 1 else ""
 
 
 def _figures(found: Measured) -> Mapping[str, float | None]:
@@ -221,6 +250,8 @@ def _remarks(found: Measured) -> tuple[str, ...]:
     has_no_flops = bool(seen.calls) and node.is_leaf and not (seen.flops or seen.uncounted or seen.is_unseen)
     return (
         _sharing(node),
+        *(f"{name} is tied to {known_as}" for name, known_as in node.tied.items()),
+        _mixed_batches(seen),
         f"in the model it is {where}: seen and measured outside of it" if is_passed_by else "",
         f"FLOPs not counted of {', '.join(seen.uncounted)}" if seen.uncounted else "",
         "FLOPs not known: it runs in another thread or outside torch, unseen" if seen.is_unseen else "",

@@ -1,6 +1,7 @@
 """The module tree of a model."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import torch
 from torch import nn
@@ -14,7 +15,8 @@ class ModuleNode:
 
     `aliases` are its other paths in the same parent. A module that several parents share is a node under each of them;
     `first_path` is then where it stands first, and None there. `enclosure` is the innermost module above it that runs
-    as one, compiled or scripted, so that calls in it are not seen.
+    as one, compiled or scripted, so that calls in it are not seen. `tied` names, by its own parameters' names, those of
+    earlier modules that are the very same.
     """
 
     index: int
@@ -25,6 +27,7 @@ class ModuleNode:
     aliases: tuple[str, ...] = ()
     first_path: str | None = None
     enclosure: str | None = None
+    tied: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def class_name(self) -> str:
@@ -41,6 +44,7 @@ def module_tree(model: nn.Module, max_depth: int | None = None) -> tuple[ModuleN
     """Every module down to `max_depth` (the model itself has depth 0), parents before children, depth first."""
     nodes: list[ModuleNode] = []
     first_paths: dict[nn.Module, str] = {}
+    owners: dict[nn.Parameter, tuple[nn.Module, str]] = {}
 
     def add(
         module: nn.Module, paths: tuple[str, ...], depth: int, parent: int | None, enclosure: str | None = None
@@ -56,6 +60,7 @@ def module_tree(model: nn.Module, max_depth: int | None = None) -> tuple[ModuleN
                 aliases=paths[1:],
                 first_path=None if first_path == paths[0] else first_path,
                 enclosure=enclosure,
+                tied=_tied(module, paths[0], owners),
             )
         )
         inside = paths[0] if is_compiled(module) or is_scripted(module) else enclosure
@@ -86,6 +91,16 @@ def is_compiled_in_place(module: nn.Module) -> bool:
 def is_scripted(module: nn.Module) -> bool:
     """Whether it is a ScriptModule, whose children run inside it."""
     return isinstance(module, torch.jit.ScriptModule)
+
+
+def _tied(module: nn.Module, path: str, owners: dict[nn.Parameter, tuple[nn.Module, str]]) -> dict[str, str]:
+    """Told of the module's parameters; those that another module had before."""
+    found = {}
+    for name, parameter in module.named_parameters(recurse=False):
+        owner, known_as = owners.setdefault(parameter, (module, f"{path}.{name}".removeprefix(".")))
+        if owner is not module:
+            found[name] = known_as
+    return found
 
 
 def _children(module: nn.Module) -> dict[nn.Module, list[str]]:

@@ -20,7 +20,6 @@ import torch
 from torch import nn
 
 from profiles.cold_cache import CacheSweeper
-from profiles.counting.traffic import tensors_of
 from profiles.errors import InputError
 from profiles.fingerprint import current_fingerprint
 from profiles.measure import thread_count
@@ -33,6 +32,7 @@ from profiles.timing import clock_for
 from profiles.walk.backward import backward_calls, backward_flops, backward_of
 from profiles.walk.capture import Observation, observe
 from profiles.walk.compute_dtype import with_compute_dtype
+from profiles.walk.current_device import device_of, on_device
 from profiles.walk.in_situ import InSituTimes
 from profiles.walk.in_situ_backward import InSituBackward
 from profiles.walk.isolation import INTERVAL_FIGURES, IsolatedRun, Ready, forward_of
@@ -103,6 +103,7 @@ def walking(
             raise InputError(f"profiler {profiler.name}: must have a folder to write to, but got none")
     preprocessors = sorted(preprocessors, key=lambda preprocessor: preprocessor.stage == "compile")
     with ExitStack() as stack:
+        stack.enter_context(on_device(device_of(target)))
         stack.enter_context(thread_count(options.threads) if options.threads else nullcontext())
         held = stack.enter_context(preserved(given, copies_parameters=options.backward))
         for preprocessor in preprocessors:
@@ -130,7 +131,7 @@ class Walk:
         self._options, self._preprocessors, self._profilers = options, preprocessors, profilers
         self._opened = [(profiler, profiler.open(options.folder)) for profiler in profilers]
         self._contexts = [preprocessor.context for preprocessor in preprocessors]
-        self._torch_name = _device_of(target)
+        self._torch_name = device_of(target)
         self._observed = self._capture(held)
         self._fingerprint = current_fingerprint(self._torch_name, options.threads)
         self._sweeper = CacheSweeper(self._torch_name) if options.cold else None
@@ -295,9 +296,3 @@ class _Spent:
     def so_far(self) -> tuple[float, float]:
         """Seconds by the wall, and of CPU time."""
         return time.perf_counter() - self._wall, time.process_time() - self._cpu
-
-
-def _device_of(target: Target) -> str:
-    model = target.model
-    tensors = (*model.parameters(), *model.buffers(), *tensors_of((target.args, target.kwargs)))
-    return str(tensors[0].device) if tensors else "cpu"

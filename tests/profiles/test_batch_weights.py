@@ -97,3 +97,11 @@ def test_calls_of_batches_without_a_label_carry_their_place(both: ModelProfile) 
 def test_a_label_stays() -> None:
     named = profile(replace(batch(4, 1.0), label="of 4"), batch(10, 1.0))
     assert {call.batch for call in named.calls} == {"of 4", "1"}
+
+
+def test_each_call_has_the_samples_of_its_batch_and_a_row_the_weighted_mean(both: ModelProfile) -> None:
+    calls = [call for call in both.calls if call.path == "table" and call.phase == "forward"]
+    assert [(call.batch, call.samples) for call in calls] == [("0", 4), ("1", 10)]
+    (row,) = [row for row in both.rows if row.path == "table" and row.phase == "forward"]
+    assert row.batch == round(0.75 * 4 + 0.25 * 10)
+    assert "batch is the weighted mean of 4, 10" in row.reason

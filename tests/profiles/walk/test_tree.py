@@ -36,3 +36,9 @@ def test_a_module_with_two_names_in_one_parent_is_one_node() -> None:
     linear = nn.Linear(2, 2)
     nodes = module_tree(nn.Sequential(linear, nn.ReLU(), linear))
     assert [(node.path, node.aliases) for node in nodes] == [("", ()), ("0", ("2",)), ("1", ())]
+
+
+def test_tied_parameters_are_marked_where_they_stand_again() -> None:
+    model = nn.Sequential(nn.Embedding(8, 4), nn.Linear(4, 8, bias=False))
+    model[1].weight = model[0].weight
+    assert [dict(node.tied) for node in module_tree(model)] == [{}, {}, {"weight": "0.weight"}]
