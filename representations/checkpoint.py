@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from numpy.typing import NDArray
+
 from profiles.errors import CorruptFileError, InputError
 from profiles.files import make_folder, replace_file
 
@@ -32,7 +34,8 @@ class Checkpoint:
         parts = {"train": splits.train, "validation": splits.validation}
         task = {name: json.dumps(part, sort_keys=True) for name, part in body.items()}
         for name, part in parts.items():
-            arrays = (part.dense_NF, part.ids_NS, part.labels_N)
+            bags = [array for column in part.bags for array in (column.ids_L, column.offsets_N)]
+            arrays: list[NDArray[Any]] = [part.dense_NF, part.ids_NS, part.labels_N, *bags]
             digest = hashlib.blake2b(b"".join(array.tobytes() for array in arrays), digest_size=16)
             task[f"{name} rows"] = f"{len(part)}:{digest.hexdigest()}"
         return cls(task=task)

@@ -1,7 +1,7 @@
 """One training loop for every representation."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -13,12 +13,13 @@ from representations.checkpoint import Checkpoint, restore, save
 from representations.datasets.dataset import Dataset
 from representations.datasets.splits import Splits
 from representations.dhe.embedding import least_work
-from representations.ids import check_ids
+from representations.ids import check_bags, check_ids
 from representations.metrics import score
 from representations.model import RecommendationModel
-from representations.specs import HybridSpec, ModelSpec, TableSpec
+from representations.specs import Feature, HybridSpec, ModelSpec, TableSpec
 from representations.training_config import Checkpoints, TrainingConfig, TrainingProgress, TrainingResult
-from representations.training_run import TrainingRun, to_tensors
+from representations.training_rows import TrainingRows
+from representations.training_run import TrainingRun
 
 __all__ = ["predict", "train"]
 
@@ -36,7 +37,7 @@ def train(
 
     Raises:
         InputError: the splits do not have the features that the spec names, an id is out of range, a feature's table
-            has no gradient or its pooling is not the one id of a data set's samples, or the checkpoint that was found
+            has no gradient, a feature of several ids per sample has one in the data, or the checkpoint that was found
             is of another training (says what differs).
         CorruptFileError: the checkpoint is no whole file.
         MeasurementError: the loss is no longer finite.
@@ -68,12 +69,13 @@ def predict(model: RecommendationModel, dataset: Dataset) -> NDArray[np.float64]
 
     Meanwhile DHEs deduplicate and stream, which changes no result.
     """
-    check_ids(dataset.ids_NS, model.spec.features)
+    _check_part_ids(dataset, model.spec.features)
     model.eval()
-    dense_NF, ids_NS, _ = to_tensors(dataset)
-    batches = zip(torch.split(dense_NF, _PREDICTION_BATCH), torch.split(ids_NS, _PREDICTION_BATCH), strict=True)
+    rows = TrainingRows(dataset)
+    begins = range(0, max(len(rows), 1), _PREDICTION_BATCH)
+    batches = [slice(begin, begin + _PREDICTION_BATCH) for begin in begins]
     with least_work(model):
-        logits_N = torch.cat([model(dense_BF, ids_BS) for dense_BF, ids_BS in batches])
+        logits_N = torch.cat([model(rows.dense_NF[batch], rows.ids(batch)) for batch in batches])
     probabilities_N: NDArray[np.float64] = torch.sigmoid(logits_N.double()).numpy()
     return probabilities_N
 
@@ -123,22 +125,30 @@ def _check_trainable(spec: ModelSpec) -> None:
                 f"training: feature {feature.name!r}: a table of the back end 'quantised' has no gradient; "
                 "train float32 rows and call quantise_model"
             )
-        if feature.pooling != 1:
-            raise InputError(
-                f"training: feature {feature.name!r}: pooling must be 1, as samples of a data set have one id "
-                f"per feature, but got {feature.pooling:g}"
-            )
 
 
 def _check_part(spec: ModelSpec, part: Dataset) -> None:
-    wanted, got = [f.name for f in spec.features], [f.name for f in part.features]
+    wanted, got = [f.name for f in spec.features], [f.name for f in part.all_features]
     if wanted != got:
         raise InputError(f"training: the model's features are {wanted}, but those of {part.name!r} are {got}")
     if spec.dense_features not in (0, len(part.dense_names)):
         raise InputError(
             f"training: the model has {spec.dense_features} dense features, but {part.name!r} has {part.dense_names}"
         )
-    check_ids(part.ids_NS, spec.features)
+    for feature in spec.features[: len(part.features)]:
+        if feature.pooling != 1:
+            raise InputError(
+                f"training: feature {feature.name!r}: pooling must be 1, as samples of {part.name!r} have one id each, "
+                f"but got {feature.pooling:g}"
+            )
+    _check_part_ids(part, spec.features)
+
+
+def _check_part_ids(part: Dataset, features: Sequence[Feature]) -> None:
+    one_hot = len(features) - len(part.bags)
+    check_ids(part.ids_NS, features[:one_hot])
+    for column, feature in zip(part.bags, features[one_hot:], strict=True):
+        check_bags(column.ids_L, column.offsets_N, feature)
 
 
 @contextmanager

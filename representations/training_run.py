@@ -1,6 +1,6 @@
 """The state of one training, step by step.
 
-Shape suffixes: N samples, B samples of a batch, F dense features, S categorical features.
+Shape suffixes: N samples, B samples of a batch.
 """
 
 import time
@@ -21,8 +21,9 @@ from representations.model import RecommendationModel
 from representations.optimizer import RowWiseAdagrad
 from representations.specs import ModelSpec
 from representations.training_config import TrainingConfig, TrainingProgress
+from representations.training_rows import TrainingRows
 
-__all__ = ["TrainingRun", "to_tensors"]
+__all__ = ["TrainingRun"]
 
 Tensors = dict[str, Tensor]
 # Between epochs.
@@ -45,7 +46,7 @@ class TrainingRun:
         progress: Callable[[TrainingProgress], None] | None = None,
     ) -> None:
         latest = rows.take(slice(-config.maximum_rows, None)) if config.maximum_rows else rows
-        self._dense_NF, self._ids_NS, self._labels_N = to_tensors(latest)
+        self._rows = TrainingRows(latest)
         self.model = build_model(spec, config.seed)
         self.config, self._progress = config, progress
         self._generator = torch.Generator().manual_seed(config.seed)
@@ -79,7 +80,7 @@ class TrainingRun:
     def begin_epoch(self) -> None:
         """Draw an order of all rows, unless an epoch is under way."""
         if self._order_N is _NO_ORDER:
-            self._order_N, self._place = torch.randperm(len(self._labels_N), generator=self._generator), 0
+            self._order_N, self._place = torch.randperm(len(self._rows), generator=self._generator), 0
 
     def drop_order(self) -> None:
         """Leave the epoch that is under way, without a score."""
@@ -151,8 +152,8 @@ class TrainingRun:
     def _update(self, rows_B: Tensor) -> float:
         self._dense_optimizer.param_groups[0]["lr"] = self.config.learning_rate * (1 - self.step / self._steps)
         with torch.autocast("cpu", torch.bfloat16, enabled=self.config.precision == "bfloat16"):
-            logits_B = self.model(self._dense_NF[rows_B], self._masked(self._ids_NS[rows_B]))
-        loss = binary_cross_entropy_with_logits(logits_B.float(), self._labels_N[rows_B])
+            logits_B = self.model(self._rows.dense_NF[rows_B], self._rows.ids(rows_B, self._masked))
+        loss = binary_cross_entropy_with_logits(logits_B.float(), self._rows.labels_N[rows_B])
         self._dense_optimizer.zero_grad()
         torch.autograd.backward(loss)
         self._dense_optimizer.step()
@@ -162,11 +163,11 @@ class TrainingRun:
         self.step += 1
         return loss.item()
 
-    def _masked(self, ids_BS: Tensor) -> Tensor:
+    def _masked(self, ids: Tensor) -> Tensor:
         """The ids, a few of them 0, so that what stands for an unseen value has learned from every feature."""
         if not self.config.unknown_share:
-            return ids_BS
-        return ids_BS * (torch.rand(ids_BS.shape, generator=self._generator) >= self.config.unknown_share)
+            return ids
+        return ids * (torch.rand(ids.shape, generator=self._generator) >= self.config.unknown_share)
 
     def _tell(self, loss: float) -> None:
         if not np.isfinite(loss):
@@ -181,13 +182,6 @@ class TrainingRun:
                     samples_per_s=self.samples / self.seconds,
                 )
             )
-
-
-def to_tensors(dataset: Dataset) -> tuple[Tensor, Tensor, Tensor]:
-    """Dense features [N, F], ids [N, S] and labels [N], sharing the data set's memory where it is contiguous."""
-    arrays = (dataset.dense_NF, dataset.ids_NS, dataset.labels_N)
-    dense_NF, ids_NS, labels_N = (torch.from_numpy(np.ascontiguousarray(array)) for array in arrays)
-    return dense_NF, ids_NS, labels_N
 
 
 def _optimizers(

@@ -8,6 +8,7 @@ from profiles.errors import InputError
 from profiles.lazy import lazy_attributes
 from profiles.registry import Registry
 from representations.datasets.access_log import load_access_log
+from representations.datasets.bag_column import BagColumn
 from representations.datasets.criteo import CriteoOptions, load_criteo, load_criteo_kaggle, load_criteo_terabyte
 from representations.datasets.criteo_rows import CATEGORICAL_NAMES
 from representations.datasets.crosses import base_features, with_crosses
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from representations.datasets.stack_distance import StackProfile, stack_profile, trace_like
 
 __all__ = [
+    "BagColumn",
     "CriteoOptions",
     "Dataset",
     "SplitKind",

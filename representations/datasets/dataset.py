@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profiles.errors import InputError
+from representations.datasets.bag_column import BagColumn
 from representations.ids import check_ids
 from representations.specs import Feature
 from representations.zipf import fit_exponent
@@ -21,7 +22,8 @@ __all__ = ["Dataset", "zipf_exponents"]
 class Dataset:
     """Samples of one source, earliest first; id 0 of every feature stands for missing, rare or unseen values.
 
-    `dense_NF` holds plain (not standardised) values, `ids_NS` ids in [0, cardinality), `labels_N` 0 or 1.
+    `dense_NF` holds plain (not standardised) values, `ids_NS` ids in [0, cardinality) of the one-hot `features`,
+    `bags` the multi-hot ones, which come after them in a model, and `labels_N` 0 or 1.
     `bad_rows` were left out while loading; `notes` says what a report should repeat about it.
     """
 
@@ -33,6 +35,7 @@ class Dataset:
     dense_names: tuple[str, ...] = ()
     bad_rows: int = 0
     notes: tuple[str, ...] = ()
+    bags: tuple[BagColumn, ...] = ()
 
     def __post_init__(self) -> None:
         rows = len(self.labels_N)
@@ -41,6 +44,11 @@ class Dataset:
             raise InputError(f"{self.name}: dense_NF must be of shape {wanted}, but got {list(self.dense_NF.shape)}")
         if len(self.ids_NS) != rows:
             raise InputError(f"{self.name}: ids_NS must have {rows} rows, but got {len(self.ids_NS)}")
+        for column in self.bags:
+            if len(column) != rows:
+                raise InputError(
+                    f"{self.name}: feature {column.feature.name!r} must have {rows} bags, but got {len(column)}"
+                )
         _check_dense(self)
         _check_labels(self)
         check_ids(self.ids_NS, self.features)
@@ -49,21 +57,31 @@ class Dataset:
         return len(self.labels_N)
 
     @property
+    def all_features(self) -> tuple[Feature, ...]:
+        """The one-hot features, then the multi-hot ones."""
+        return (*self.features, *(column.feature for column in self.bags))
+
+    @property
     def positive_rate(self) -> float:
         """The share of labels that are 1."""
         return float(self.labels_N.mean()) if len(self) else float("nan")
 
     def take(self, rows: NDArray[np.int64] | slice) -> "Dataset":
         """The same data set of these rows only."""
-        return replace(self, dense_NF=self.dense_NF[rows], ids_NS=self.ids_NS[rows], labels_N=self.labels_N[rows])
+        return replace(
+            self,
+            dense_NF=self.dense_NF[rows],
+            ids_NS=self.ids_NS[rows],
+            labels_N=self.labels_N[rows],
+            bags=tuple(column.take(rows) for column in self.bags),
+        )
 
 
 def zipf_exponents(dataset: Dataset) -> Mapping[str, float]:
     """Per feature, the Zipf exponent (one decimal) under which its ids' frequencies are most likely."""
-    return {
-        feature.name: fit_exponent(np.bincount(dataset.ids_NS[:, column]))
-        for column, feature in enumerate(dataset.features)
-    }
+    ids = {feature.name: dataset.ids_NS[:, column] for column, feature in enumerate(dataset.features)}
+    ids |= {column.feature.name: column.ids_L for column in dataset.bags}
+    return {name: fit_exponent(np.bincount(values)) for name, values in ids.items()}
 
 
 def _check_dense(dataset: Dataset) -> None:

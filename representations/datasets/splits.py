@@ -36,8 +36,8 @@ class Splits:
 
     @property
     def features(self) -> tuple[Feature, ...]:
-        """The categorical features, the same in all parts."""
-        return self.train.features
+        """The categorical features, the same in all parts: one-hot ones, then multi-hot ones."""
+        return self.train.all_features
 
     @property
     def dense_features(self) -> int:
@@ -56,11 +56,17 @@ def split_dataset(dataset: Dataset, kind: SplitKind = "temporal", seed: int = 0,
     mean, deviation = _moments(dataset.dense_NF[train])
     kept = [_kept(dataset.ids_NS[train, i], f.cardinality, minimum_count) for i, f in enumerate(dataset.features)]
 
+    kept_bags = [_kept(b.take(train).ids_L, b.feature.cardinality, minimum_count) for b in dataset.bags]
+
     def prepared(rows: NDArray[np.int64] | slice) -> Dataset:
         part = dataset.take(rows)
         columns = [np.where(keep[part.ids_NS[:, i]], part.ids_NS[:, i], 0) for i, keep in enumerate(kept)]
         scaled = ((part.dense_NF - mean) / deviation).astype(np.float32)
-        return replace(part, dense_NF=scaled, ids_NS=np.stack(columns, axis=1))
+        ids_NS = np.stack(columns, axis=1) if columns else part.ids_NS
+        bags = [
+            replace(b, ids_L=np.where(keep[b.ids_L], b.ids_L, 0)) for b, keep in zip(part.bags, kept_bags, strict=True)
+        ]
+        return replace(part, dense_NF=scaled, ids_NS=ids_NS, bags=tuple(bags))
 
     for part, rows in (("training", train), ("validation", validation), ("test", test)):
         _check_classes(dataset, part, rows)

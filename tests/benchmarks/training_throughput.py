@@ -10,7 +10,8 @@ from representations.datasets import Splits, load_dataset, split_dataset
 from representations.presets import get_preset
 from representations.specs import ModelSpec
 from representations.training_config import TrainingConfig
-from representations.training_run import TrainingRun, to_tensors
+from representations.training_rows import to_tensors
+from representations.training_run import TrainingRun
 from tests.benchmarks.benchmark import Benchmark, Figures, main
 from tests.benchmarks.markdown import table, with_quartiles
 from tests.benchmarks.rivals.plain_dlrm import PlainDlrm, plain_tables, torchrec_tables, trainer

@@ -92,7 +92,7 @@ def test_what_cannot_be_trained_names_the_feature(splits: Splits) -> None:
         with pytest.raises(InputError, match="feature 'b': a table of the back end 'quantised' has no gradient"):
             train(spec, splits)
     several = replace(SPEC, features=(replace(SPEC.features[0], pooling=2.5), SPEC.features[1]))
-    with pytest.raises(InputError, match=r"feature 'a': pooling must be 1, .* but got 2\.5"):
+    with pytest.raises(InputError, match=r"feature 'a': pooling must be 1, .* have one id each, but got 2\.5"):
         train(several, splits)
 
 

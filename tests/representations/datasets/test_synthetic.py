@@ -63,3 +63,26 @@ def test_bad_requests_say_why(tmp_path: Path) -> None:
 def test_a_share_of_bad_rows_is_refused_where_none_are_left_out(source: str) -> None:
     with pytest.raises(InputError, match=rf"data\.max_bad_share: must be 0 for {source}.* but got 2"):
         load_dataset(source, max_bad_share=2)
+
+
+def test_multi_hot_features_have_bags_of_the_asked_size() -> None:
+    spec = SyntheticSpec(features=(Feature(name="a", cardinality=50), Feature(name="b", cardinality=99, pooling=3.5)))
+    dataset = make_synthetic(spec, 20_000).dataset
+    (column,) = dataset.bags
+    assert dataset.all_features == spec.features
+    assert len(column.ids_L) / len(column) == pytest.approx(3.5, abs=0.05)
+    assert column.ids_L.min() == 1
+    assert zipf_exponents(dataset).keys() == {"a", "b"}
+
+
+@pytest.mark.parametrize(
+    ("poolings", "message"),
+    [
+        ((0.5,), "feature 'f0': pooling must be >= 1, but got 0.5"),
+        ((2.0, 1.0), "features of pooling 1 must come before the others"),
+    ],
+)
+def test_bags_that_cannot_be_planted_say_why(poolings: tuple[float, ...], message: str) -> None:
+    features = tuple(Feature(name=f"f{i}", cardinality=9, pooling=value) for i, value in enumerate(poolings))
+    with pytest.raises(InputError, match=message):
+        SyntheticSpec(features=features)
