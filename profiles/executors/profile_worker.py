@@ -75,20 +75,24 @@ class ProfilingWorker:
             paths=self._walk.paths,
         )
 
-    def measure(self, paths: Sequence[str]) -> Delivery:
-        """Measure the modules of these paths."""
-        part = self._measured(paths)
+    def shares(self) -> Mapping[str, float]:
+        """Each module's part of the model's time, as this worker sees it."""
+        return self._walk.shares()
+
+    def measure(self, paths: Sequence[str], shares: Mapping[str, float] | None = None) -> Delivery:
+        """Measure the modules of these paths; by `shares`, if given, it is decided which take too little time."""
+        part = self._measured(paths, shares)
         names = {name for module in part.modules for name in module.row.artefacts.values()}
         files = {name: (self._folder / name).read_bytes() for name in sorted(names)}
         for name in names:
             (self._folder / name).unlink()
         return Delivery(part=part, files=files)
 
-    def _measured(self, paths: Sequence[str]) -> ProfilePart:
+    def _measured(self, paths: Sequence[str], shares: Mapping[str, float] | None) -> ProfilePart:
         """The part; where profilers tell what modules take of the model, the model is measured once here, too."""
         if self._knows_model or not self._job.profilers:
-            return self._walk.measure(paths)
-        part = self._walk.measure({"", *paths})
+            return self._walk.measure(paths, shares=shares)
+        part = self._walk.measure({"", *paths}, shares=shares)
         self._knows_model = True
         return replace(part, modules=tuple(one for one in part.modules if one.row.path in paths))
 

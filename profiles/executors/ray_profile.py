@@ -1,10 +1,9 @@
 """Profile one model on a Ray cluster: its modules in shares over the devices, one dedicated actor per device."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import ray
@@ -66,7 +65,7 @@ def profile_on_ray(
     with _connected(address):
         crew = _Crew(job, device, start_timeout_s)
         try:
-            parts = list(_Spread(crew, file, options.folder, retries).parts(progress))
+            parts = list(_Spread(crew, file, options, retries).parts(progress))
         finally:
             crew.dismiss()
     return replace(merge_parts(parts), name=name, profile_seconds=time.perf_counter() - start)
@@ -117,6 +116,20 @@ class _Crew:
             reason = failures[0] if failures else "the cluster has no such device"
             raise MeasurementError(f"profile on Ray: no worker could be started: {reason}")
 
+    def shares(self) -> Mapping[str, float]:
+        """Each module's part of the model's time, as the first worker that lives sees it."""
+        while True:
+            worker = self.workers[0]
+            try:
+                shares: Mapping[str, float] = ray.get(worker.actor.shares.remote())
+            except ray.exceptions.RayTaskError as error:
+                raise _own_error(error) from error
+            except ray.exceptions.RayError:
+                self.forget(worker)
+                self.fill()
+            else:
+                return shares
+
     def forget(self, worker: _Worker) -> None:
         """The worker is gone."""
         self.workers.remove(worker)
@@ -158,15 +171,19 @@ class _Crew:
 class _Spread:
     """Hands shares to the workers until every module is measured or given up."""
 
-    def __init__(self, crew: _Crew, file: PartFile | None, folder: Path | None, retries: int) -> None:
-        self._crew, self._file, self._folder, self._retries = crew, file, folder, retries
+    def __init__(self, crew: _Crew, file: PartFile | None, options: ProfileOptions, retries: int) -> None:
+        self._crew, self._file, self._folder, self._retries = crew, file, options.folder, retries
+        self._decides = options.min_share > 0
         self._tries = "once" if not retries else f"{retries + 1} times in a row"
         self._running: dict[Any, _Worker] = {}
+        # By these it is decided for all workers which modules take too little time to be run alone.
+        self._shares: Mapping[str, float] | None = None
 
     def parts(self, progress: Progress | None) -> Iterator[ProfilePart]:
         """Those that lie in the file, then the others as they come."""
         crew, start = self._crew, time.perf_counter()
         crew.fill()
+        self._shares = crew.shares() if self._decides else None
         known = self._file.parts(frozenset(crew.device_keys), crew.model) if self._file else []
         yield from known
         found = {module.row.path for part in known for module in part.modules}
@@ -184,7 +201,7 @@ class _Spread:
         for worker in self._crew.workers:
             if not worker.share and shares.is_waiting:
                 worker.share = shares.take()
-                self._running[worker.actor.measure.remote(worker.share)] = worker
+                self._running[worker.actor.measure.remote(worker.share, self._shares)] = worker
 
     def _collect(self, shares: Shares) -> Iterator[ProfilePart]:
         """What one of the running shares gave, or, if its worker died, what is given up by that."""

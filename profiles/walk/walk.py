@@ -150,8 +150,23 @@ class Walk:
         """The same for walks whose parts may make one profile; see `profiles.walk.model_identity`."""
         return model_identity(self.nodes, self._observed)
 
-    def measure(self, paths: Collection[str] | None = None, progress: Progress | None = None) -> ProfilePart:
+    def shares(self) -> Mapping[str, float]:
+        """By path, each module's part of the model's time in the passes so far, of which the first is made here."""
+        self._pass_in_model(0)
+        found = {node.path: self._in_situ.share(node.index) for node in self.nodes}
+        return {path: share for path, share in found.items() if share is not None}
+
+    def measure(
+        self,
+        paths: Collection[str] | None = None,
+        progress: Progress | None = None,
+        *,
+        shares: Mapping[str, float] | None = None,
+    ) -> ProfilePart:
         """Visit the modules of these paths (None: all) in turn, again and again, and return what was found.
+
+        `shares` are those by which `min_share` decides, None for this walk's own: walks of one model decide alike by
+        the shares of one of them.
 
         Raises:
             InputError: a path that is not one of `paths`.
@@ -160,8 +175,8 @@ class Walk:
             raise InputError(f"profile: paths must be those of modules, but got {unknown[0]!r}")
         spent = _Spent()
         chosen = [node for node in breadth_first(self.nodes) if paths is None or node.path in paths]
-        self._pass_in_model(0)
-        work = [item for node in chosen for item in self._start(node)]
+        shares = self.shares() if shares is None else shares
+        work = [item for node in chosen for item in self._start(node, shares.get(node.path))]
         rounds = max((self._options.visits, *(profiler.visits for profiler in self._profilers)))
         visit_in_turn(work, self._options, rounds, self._pass_in_model, progress)
         modules, costs = tuple(map(self._part, work)), self._costs(spent)
@@ -197,8 +212,8 @@ class Walk:
             if self._options.backward:
                 self._in_situ_backward.visit()
 
-    def _start(self, node: ModuleNode) -> Iterator[Visited]:
-        left_out = why_left_out(node, self._options, self._in_situ.share(node.index))
+    def _start(self, node: ModuleNode, share: float | None) -> Iterator[Visited]:
+        left_out = why_left_out(node, self._options, share)
         subject, failure = self._prepared(node, left_out)
         yield self._measured_by(node, subject, forward_of, failure, left_out)
         if self._options.backward:

@@ -51,3 +51,13 @@ def test_a_module_that_is_given_up_keeps_its_place_and_the_reason(worker: Profil
     (module,) = worker.given_up("1", "it kills").modules
     assert (module.row.path, module.row.provenance, module.row.reason) == ("1", "skipped", "it kills")
     assert module.is_aggregated
+
+
+def test_what_takes_too_little_time_is_decided_by_the_shares_that_the_driver_gives() -> None:
+    worker = ProfilingWorker(ProfileJob(load=plain, options=ProfileOptions(threads=1, min_share=0.5)), "local-cpu")
+    worker.prepare()
+    assert set(worker.shares()) == {"", "0", "1", "2", "3", "4"}
+    part = worker.measure(("0", "1"), {"0": 0.9, "1": 0.1}).part
+    assert [module.row.provenance for module in part.modules] == ["measured", "skipped"]
+    assert "takes 10.00% of the model's time" in part.modules[1].row.reason
+    worker.close()

@@ -2,6 +2,7 @@ import logging
 import os
 import signal
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -132,3 +133,9 @@ def test_a_node_that_is_killed_loses_nothing_that_was_finished(cluster: Any, tmp
     profile = profile_on_ray("plain", plain, options=options(tmp_path), progress=kill_node)
     assert {row.provenance for row in profile.rows} == {"measured"}
     assert len((tmp_path / PARTS_FILE).read_text().splitlines()) == len(profile.modules)
+
+
+def test_which_modules_take_too_little_time_is_decided_once() -> None:
+    profile = profile_on_ray("plain", plain, options=replace(options(), min_share=1.0))
+    assert {row.path for row in profile.modules if row.provenance == "measured"} <= {""}
+    assert all(row.reason.startswith("not run alone") for row in profile.modules if row.path)

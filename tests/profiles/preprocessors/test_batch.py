@@ -176,6 +176,8 @@ def test_no_row_mixes_the_work_of_two_sizes() -> None:
         assert row.flops == expected, row.path
         assert row.path in ("", "head") or row.bytes_moved is None, row.path
         assert "touched_rows" not in row.figures
+    assert "bytes moved are a partial sum, without all of" in profile.rows[0].reason
+    assert profile.rows[0].bandwidth_share is None
 
 
 def test_what_modules_do_outside_their_children_is_not_told_of_the_larger_batch() -> None:
