@@ -11,9 +11,11 @@ from serving_sim.kernels import (
     BINS,
     FIXED,
     MOST_WAITING,
+    PRICED,
     SIZE_CLASSES,
     Chunk,
     Floats,
+    Market,
     PathArrays,
     Queues,
     Rule,
@@ -22,9 +24,11 @@ from serving_sim.kernels import (
     Waiting,
     account_chunk,
     compile_steps,
+    new_market,
     serve_chunk,
     serve_fixed,
     serve_pair,
+    serve_priced,
     serve_steps,
 )
 
@@ -38,12 +42,13 @@ _FIGURES = 8
 class Run:
     """State of a run under way; `serve` advances it. Nothing is shared with any other run but the read-only paths.
 
-    `steps` is the rule worked out by size, where it can be.
+    `steps` is the rule worked out by size, where it can be; `market` what a rule by prices has learned.
     """
 
     paths: PathArrays
     rule: Rule
     steps: Steps | None
+    market: Market | None
     queues: Queues
     waiting: Waiting
     totals: Totals
@@ -61,6 +66,8 @@ class Run:
         rule, steps, servers_D = self.rule, self.steps, self.paths.servers_D
         if rule.kind == FIXED:
             serve_fixed(chunk, count, self.gap_ms, int(rule.path_E[0]), self.paths, self.queues)
+        elif self.market is not None:
+            serve_priced(chunk, count, self.gap_ms, rule, self.paths, self.queues, self.waiting, self.market)
         elif steps is None:
             serve_chunk(chunk, count, self.gap_ms, rule, self.paths, self.queues, self.waiting)
         elif len(servers_D) <= 2 and servers_D.max() == 1:
@@ -104,6 +111,7 @@ def start_run(
         paths=paths,
         rule=rule,
         steps=compile_steps(rule, paths),
+        market=new_market(paths, limit_ms_CE[:, 0]) if rule.kind == PRICED else None,
         queues=queues,
         waiting=_nothing_waiting(devices, servers),
         totals=totals,

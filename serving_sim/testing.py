@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from serving_sim.engine import trace_run
+from serving_sim.kernels import REFUSAL
 from serving_sim.plan import Device, LatencyTable, Path, Plan, PolicyChoice, Sizes, Workload
 from serving_sim.policies import Policy, routing_context
 
@@ -46,7 +47,7 @@ def small_plan(
 
 
 class PolicyContract(ABC):
-    """What every policy keeps: a frozen dataclass whose rules are sound, repeatable, and serve every query."""
+    """What every policy keeps: a frozen dataclass whose rules are sound, repeatable, and forget no query."""
 
     @abstractmethod
     def make(self) -> Policy:
@@ -70,6 +71,7 @@ class PolicyContract(ABC):
         assert np.array_equal(first.tier_E, second.tier_E)
         assert np.array_equal(first.limit_ms_CE, second.limit_ms_CE)
         assert np.array_equal(first.rate_per_ms_E, second.rate_per_ms_E)
+        assert np.array_equal(first.options_O, second.options_O)
 
     def test_names_only_paths_that_are_there(self) -> None:
         plan = self.plan()
@@ -77,9 +79,9 @@ class PolicyContract(ABC):
         assert set(rule.path_E.tolist()) <= set(range(len(plan.paths)))
         assert np.all(np.diff(rule.tier_E) >= 0)
 
-    def test_serves_every_query_under_light_and_heavy_load_and_an_impossible_sla(self) -> None:
+    def test_serves_or_refuses_every_query_under_light_and_heavy_load_and_an_impossible_sla(self) -> None:
         light = self.plan().at(queries=200)
         for plan in (light, light.at(qps=1e6), light.at(sla_ms=1e-6)):
             traced = trace_run(plan, policy=self.make())
-            assert set(traced.path_N.tolist()) <= set(range(len(plan.paths)))
+            assert set(traced.path_N.tolist()) <= {REFUSAL, *range(len(plan.paths))}
             assert np.all(np.isfinite(traced.start_ms_N))

@@ -21,6 +21,7 @@ from serving_sim.kernels.arrays import (
     LOWEST_OCTAVE,
     MOST_WAITING,
     NEVER_MS,
+    PRICED,
     REFUSAL,
     REFUSED,
     SAMPLES,
@@ -39,6 +40,8 @@ from serving_sim.kernels.arrays import (
     Waiting,
 )
 from serving_sim.kernels.dual import dual_gradient, dual_sum_chunk, least_cost
+from serving_sim.kernels.market import Market, new_market
+from serving_sim.kernels.priced import serve_priced
 from serving_sim.kernels.serving import (
     expected_wait_ms,
     note_query,
@@ -65,6 +68,7 @@ __all__ = [
     "LOWEST_OCTAVE",
     "MOST_WAITING",
     "NEVER_MS",
+    "PRICED",
     "REFUSAL",
     "REFUSED",
     "SAMPLES",
@@ -75,6 +79,7 @@ __all__ = [
     "Chunk",
     "Floats",
     "Ints",
+    "Market",
     "PathArrays",
     "Queues",
     "Rule",
@@ -87,10 +92,12 @@ __all__ = [
     "dual_sum_chunk",
     "expected_wait_ms",
     "least_cost",
+    "new_market",
     "note_query",
     "serve_chunk",
     "serve_fixed",
     "serve_pair",
+    "serve_priced",
     "serve_steps",
     "start_waiting",
 ]

@@ -29,6 +29,7 @@ __all__ = [
     "MANTISSA_SHIFT",
     "MOST_WAITING",
     "NEVER_MS",
+    "PRICED",
     "REFUSAL",
     "REFUSED",
     "SAMPLES",
@@ -52,7 +53,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 # Ids of the built-in kinds of rule.
-FIXED, TIERED = 0, 1
+FIXED, TIERED, PRICED = 0, 1, 2
 
 # The log histogram: 128 bins per octave are at most 0.79 % wide, so a bin's middle is within 0.4 % of what fell in.
 BINS_PER_OCTAVE = 128
@@ -99,7 +100,8 @@ class Rule(NamedTuple):
 
     An entry passes when expected backlog + service <= its limit for the query's class, and size >= `rate_per_ms` x
     service. Of the first tier with an entry that passes, the one with the earliest expected completion is taken; the
-    last tier should always pass.
+    last tier should always pass. `PRICED`: the entry that earns most at the prices of device time, of those that finish
+    within their limit; `options_O` says how prices are made (places in `market`).
     """
 
     kind: int
@@ -107,6 +109,7 @@ class Rule(NamedTuple):
     tier_E: Ints
     limit_ms_CE: Floats
     rate_per_ms_E: Floats
+    options_O: Floats
 
 
 class Steps(NamedTuple):

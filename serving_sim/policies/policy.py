@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from profiles.errors import InputError
-from serving_sim.kernels import FIXED, TIERED, Rule
+from serving_sim.kernels import FIXED, PRICED, TIERED, Rule
 from serving_sim.plan import Path
 
-__all__ = ["TABLE", "Entry", "Policy", "RoutingContext", "fixed_rule", "table_paths", "tiered_rule"]
+__all__ = ["TABLE", "Entry", "Policy", "RoutingContext", "fixed_rule", "priced_rule", "table_paths", "tiered_rule"]
 
 TABLE = "table"
 
@@ -77,7 +77,13 @@ def tiered_rule(entries: Sequence[Entry], servers_of_path: Sequence[int]) -> Rul
     return _rule(TIERED, sorted(entries, key=lambda entry: entry.tier), servers_of_path)
 
 
-def _rule(kind: int, entries: Sequence[Entry], servers_of_path: Sequence[int]) -> Rule:
+def priced_rule(context: RoutingContext, options: Sequence[float]) -> Rule:
+    """Of the paths that hold the SLA, the one that earns most; `options` placed as `kernels.market` says."""
+    entries = [Entry(path=path, limit_ms=context.limits_ms) for path in range(len(context.paths))]
+    return _rule(PRICED, entries, context.servers_of_path, options)
+
+
+def _rule(kind: int, entries: Sequence[Entry], servers_of_path: Sequence[int], options: Sequence[float] = ()) -> Rule:
     if not entries:
         raise InputError("paths: a policy needs at least one path, but got none")
     limits = [np.atleast_1d(np.array(entry.limit_ms, dtype=np.float64)) for entry in entries]
@@ -88,4 +94,5 @@ def _rule(kind: int, entries: Sequence[Entry], servers_of_path: Sequence[int]) -
         tier_E=np.array([entry.tier for entry in entries], dtype=np.int64),
         limit_ms_CE=np.stack(np.broadcast_arrays(*limits), axis=1),
         rate_per_ms_E=np.array(rates, dtype=np.float64),
+        options_O=np.array(options, dtype=np.float64),
     )

@@ -1,0 +1,349 @@
+"""Routing by prices of device time that are learned as queries come, and first-come-first-served queues.
+
+A router prices device time by the fluid program of its last queries (their sizes, classes and rate): an ascent of the
+dual's prices, a few steps now and then. A second set of prices belongs to a load far above capacity: what a device is
+worth when it is crowded. A query takes the path that earns most: correct predictions less the price of its time.
+
+Shape suffixes as in `arrays`; R rows (class x bin of sizes), G figures, O options.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from serving_sim.kernels.arrays import (
+    MOST_WAITING,
+    REFUSAL,
+    Chunk,
+    Floats,
+    Ints,
+    PathArrays,
+    Queues,
+    Rule,
+    Waiting,
+    WaitingArrays,
+)
+from serving_sim.kernels.market import (
+    CROWD_WEIGHT,
+    CROWDED_LOAD,
+    IDLE_SHARE,
+    MEMORY_QUERIES,
+    REFUSES,
+    SIZE_BINS,
+    WAIT_WEIGHT,
+    LearnedArrays,
+    Market,
+)
+
+__all__ = ["serve_priced"]
+
+# Places of `Market.figures_G`: time that the rows span, queries seen before prices were last renewed, queries since,
+# how many until the next time, and how crowded the least crowded device was lately.
+_SPAN_MS, _SEEN, _SINCE, _EVERY, _CROWD = 0, 1, 2, 3, 4
+_RENEWED_EVERY, _FIRST_QUERIES, _STEPS, _FIRST_STEPS, _STEP = 256, 16, 4, 100, 0.1
+_LOWEST_SHARE = 1e-6
+# How fast the ratio of observed to tabled service times forgets, and how many services the table counts for.
+_FORGETS, _TABLE_COUNTS = 1 / 128, 10.0
+
+
+@njit(cache=True, inline="always")
+def _bin(size: int) -> int:
+    octave, rest = 0, size >> 1
+    while rest > 0:
+        octave, rest = octave + 1, rest >> 1
+    upper = (size >> (octave - 1)) & 1 if octave > 0 else 0
+    return int(2 * octave + upper)
+
+
+@njit(cache=True)
+def _demand(
+    row: int,
+    mix_R: tuple[Floats, Floats],
+    sla_ms_C: Floats,
+    price_D: Floats,
+    tables: tuple[Floats, Floats, Ints, Floats],
+) -> tuple[int, float, float]:
+    """The path that earns a row most, -1 where none earns; its service time; and the least price of serving the row."""
+    weight_R, samples_R = mix_R
+    service_ms_SP, ratio_P, device_P, accuracy_P = tables
+    size = int(samples_R[row] / weight_R[row] + 0.5)
+    sla_ms = sla_ms_C[row // SIZE_BINS]
+    best, best_path, best_ms, least = 0.0, -1, 0.0, np.inf
+    for path in range(device_P.size):
+        service_ms = service_ms_SP[size, path] * ratio_P[path]
+        if service_ms > sla_ms:
+            continue
+        cost = price_D[device_P[path]] * service_ms
+        least = min(least, cost)
+        if accuracy_P[path] * size - cost > best:
+            best, best_path, best_ms = accuracy_P[path] * size - cost, path, service_ms
+    return best_path, best_ms, least
+
+
+@njit(cache=True)
+def _ascend(
+    steps: int,
+    load: float,
+    price_D: Floats,
+    highest_D: Floats,
+    available_ms_D: Floats,
+    mix_R: tuple[Floats, Floats],
+    sla_ms_C: Floats,
+    tables: tuple[Floats, Floats, Ints, Floats],
+) -> None:
+    """Raise the price of a device that the rows want for longer than it is there at `load` times their rate, lower
+    that of others (mirror descent on the dual of the fluid program).
+    """
+    used_ms_D = np.empty(price_D.size)
+    for step in range(steps):
+        used_ms_D[:] = 0.0
+        for row in range(mix_R[0].size):
+            if mix_R[0][row] > 0:
+                path, service_ms, _ = _demand(row, mix_R, sla_ms_C, price_D, tables)
+                if path >= 0:
+                    used_ms_D[tables[2][path]] += mix_R[0][row] * service_ms
+        for device in range(price_D.size):
+            excess = min(used_ms_D[device] * load / available_ms_D[device] - 1.0, 1.0)
+            price = price_D[device] * math.exp(_STEP / (1 + 0.1 * step) * excess)
+            price_D[device] = min(max(price, _LOWEST_SHARE * highest_D[device]), highest_D[device])
+
+
+@njit(cache=True)
+def _renew(
+    options_O: Floats, market: Market, sla_ms_C: Floats, tables: tuple[Floats, Floats, Ints, Floats], servers_D: Ints
+) -> None:
+    """Prices of the mix as it is now; then let older queries count less."""
+    price_D, crowded_D, highest_D, weight_R, samples_R, figures_G = market[:6]
+    since = figures_G[_SINCE]
+    figures_G[_SEEN] += since
+    figures_G[_SINCE], figures_G[_EVERY] = 0.0, _RENEWED_EVERY if figures_G[_SEEN] >= _RENEWED_EVERY else _FIRST_QUERIES
+    mix_R = (weight_R, samples_R)
+    available_ms_D = servers_D * figures_G[_SPAN_MS]
+    steps = _STEPS if figures_G[_SEEN] >= options_O[MEMORY_QUERIES] / 2 else _FIRST_STEPS
+    _ascend(steps, 1.0, price_D, highest_D, available_ms_D, mix_R, sla_ms_C, tables)
+    cost = 0.0
+    for row in range(weight_R.size):
+        if weight_R[row] > 0:
+            least = _demand(row, mix_R, sla_ms_C, crowded_D, tables)[2]
+            cost += weight_R[row] * least if least < np.inf else 0.0
+    if cost > 0:
+        # By weak duality no rate above this one can be served in full.
+        capacity = (crowded_D * available_ms_D).sum() / cost
+        load = options_O[CROWDED_LOAD] * capacity
+        _ascend(steps, load, crowded_D, highest_D, available_ms_D, mix_R, sla_ms_C, tables)
+    if figures_G[_SEEN] > options_O[MEMORY_QUERIES]:
+        kept = max(1.0 - since / options_O[MEMORY_QUERIES], 0.1)
+        weight_R *= kept
+        samples_R *= kept
+        figures_G[_SPAN_MS] *= kept
+
+
+@njit(cache=True, inline="always")
+def _learn(device: int, server: int, learned: LearnedArrays) -> None:
+    """A query is done: hold its service time against its path's table."""
+    observed_P, tabled_P, ratio_P, _, _, begun_factor_DC, begun_path_DC = learned
+    path = begun_path_DC[device, server]
+    if path >= 0:
+        observed_P[path] += begun_factor_DC[device, server] - _FORGETS * observed_P[path]
+        tabled_P[path] += 1.0 - _FORGETS * tabled_P[path]
+        ratio_P[path] = (observed_P[path] + _TABLE_COUNTS) / (tabled_P[path] + _TABLE_COUNTS)
+
+
+# The three below do as `start_waiting`, `expected_wait_ms` and `note_query` of the file on serving, and learn.
+@njit(cache=True)
+def _start_waiting(device: int, now_ms: float, waiting: WaitingArrays, learned: LearnedArrays) -> None:
+    _, _, _, factor_DW, path_DW, begun_factor_DC, begun_path_DC = learned
+    first_D, count_D, work_ms_D, start_ms_DW, mean_ms_DW, server_DW, begun_ms_DC, begun_mean_ms_DC = waiting
+    first, count, work_ms = first_D[device], count_D[device], work_ms_D[device]
+    while count > 0 and start_ms_DW[device, first] <= now_ms:
+        server = server_DW[device, first]
+        _learn(device, server, learned)
+        begun_ms_DC[device, server] = start_ms_DW[device, first]
+        begun_mean_ms_DC[device, server] = mean_ms_DW[device, first]
+        begun_factor_DC[device, server] = factor_DW[device, first]
+        begun_path_DC[device, server] = path_DW[device, first]
+        work_ms = work_ms - mean_ms_DW[device, first] if count > 1 else 0.0
+        first, count = (first + 1) % MOST_WAITING, count - 1
+    first_D[device], count_D[device], work_ms_D[device] = first, count, work_ms
+
+
+@njit(cache=True)
+def _expected_wait_ms(device: int, now_ms: float, servers: int, waiting: WaitingArrays) -> float:
+    _, _, work_ms_D, _, _, _, begun_ms_DC, begun_mean_ms_DC = waiting
+    least_ms, left_ms, mean_ms = np.inf, 0.0, 0.0
+    for server in range(servers):
+        rest_ms = max(0.0, begun_ms_DC[device, server] + begun_mean_ms_DC[device, server] - now_ms)
+        least_ms = min(least_ms, rest_ms)
+        left_ms += rest_ms
+        mean_ms += begun_mean_ms_DC[device, server]
+    ahead_ms = mean_ms / servers * (servers - 1) / (2 * servers)
+    return float(max(least_ms, (left_ms + work_ms_D[device]) / servers - ahead_ms))
+
+
+@njit(cache=True)
+def _note_query(
+    place: tuple[int, int, int],
+    now_ms: float,
+    start_ms: float,
+    mean_ms: float,
+    factor: float,
+    waiting: WaitingArrays,
+    learned: LearnedArrays,
+) -> None:
+    device, server, path = place
+    _, _, _, factor_DW, path_DW, begun_factor_DC, begun_path_DC = learned
+    first_D, count_D, work_ms_D, start_ms_DW, mean_ms_DW, server_DW, begun_ms_DC, begun_mean_ms_DC = waiting
+    if start_ms <= now_ms:
+        _learn(device, server, learned)
+        begun_ms_DC[device, server], begun_mean_ms_DC[device, server] = start_ms, mean_ms
+        begun_factor_DC[device, server], begun_path_DC[device, server] = factor, path
+        return
+    work_ms_D[device] += mean_ms
+    if count_D[device] == MOST_WAITING:
+        mean_ms_DW[device, (first_D[device] + MOST_WAITING - 1) % MOST_WAITING] += mean_ms
+        return
+    last = (first_D[device] + count_D[device]) % MOST_WAITING
+    start_ms_DW[device, last], mean_ms_DW[device, last], server_DW[device, last] = start_ms, mean_ms, server
+    factor_DW[device, last], path_DW[device, last] = factor, path
+    count_D[device] += 1
+
+
+@njit(cache=True)
+def _charge(
+    wait_ms_D: Floats,
+    sla_ms: float,
+    options_O: Floats,
+    prices_D: tuple[Floats, Floats],
+    weight: float,
+    charge_D: Floats,
+) -> float:
+    """What device time costs a query now: the learned price, less on an idle device, more on a crowded one.
+
+    Returns how crowded the least crowded device is: its wait as a share of the SLA, 1 at most.
+    """
+    price_D, crowded_D = prices_D
+    wait_weight, idle_share, least, per_sla = options_O[WAIT_WEIGHT], options_O[IDLE_SHARE], 1.0, 1.0 / sla_ms
+    for device in range(wait_ms_D.size):
+        wait = wait_ms_D[device] * per_sla
+        crowd = min(1.0, wait)
+        price, crowded = price_D[device], crowded_D[device]
+        charge = min(price * (idle_share + wait_weight * wait), max(crowded, price))
+        charge_D[device] = max(charge, crowded * weight * crowd * crowd)
+        least = min(least, crowd)
+    return least
+
+
+@njit(cache=True)
+def _choose(
+    size: int,
+    sla_ms: float,
+    wait_ms_D: Floats,
+    charge_D: Floats,
+    path_E: Ints,
+    tables: tuple[Floats, Floats, Ints, Floats],
+) -> tuple[int, float, int]:
+    """The path that earns most of those within the SLA, -1 where none is; what it earns; the earliest of all."""
+    service_ms_SP, ratio_P, device_P, accuracy_P = tables
+    best, best_path, earliest_ms, earliest = -np.inf, -1, np.inf, -1
+    for entry in range(path_E.size):
+        path = path_E[entry]
+        device = device_P[path]
+        service_ms = service_ms_SP[size, path] * ratio_P[path]
+        latency_ms = wait_ms_D[device] + service_ms
+        gain = accuracy_P[path] * size - charge_D[device] * service_ms
+        better = (latency_ms <= sla_ms) & (gain > best)
+        best = gain if better else best
+        best_path = path if better else best_path
+        sooner = latency_ms < earliest_ms
+        earliest_ms = latency_ms if sooner else earliest_ms
+        earliest = path if sooner else earliest
+    return best_path, best, earliest
+
+
+@njit(cache=True)
+def _soonest(free_ms_C: Floats, servers: int) -> int:
+    soonest = 0
+    for server in range(1, servers):
+        if free_ms_C[server] < free_ms_C[soonest]:
+            soonest = server
+    return soonest
+
+
+@njit(cache=True)
+def _look(
+    now_ms: float,
+    next_ms_D: Floats,
+    servers_D: Ints,
+    uncertain_D: Ints,
+    waiting: WaitingArrays,
+    learned: LearnedArrays,
+    wait_ms_D: Floats,
+) -> None:
+    """Fill in the expected wait at each device."""
+    for device in range(servers_D.size):
+        wait_ms_D[device] = max(0.0, next_ms_D[device] - now_ms)
+        if uncertain_D[device]:
+            _start_waiting(device, now_ms, waiting, learned)
+            if wait_ms_D[device] > 0:
+                wait_ms_D[device] = _expected_wait_ms(device, now_ms, servers_D[device], waiting)
+
+
+@njit(cache=True)
+def serve_priced(
+    chunk: Chunk,
+    count: int,
+    gap_ms: float,
+    rule: Rule,
+    paths: PathArrays,
+    queues: Queues,
+    waiting: Waiting,
+    market: Market,
+) -> None:
+    """Price, route and serve the first `count` queries of the chunk; fills its arrival, start, service and path.
+
+    A query that would earn nothing, or be late on every path, is refused where the options say so (path -1).
+    """
+    _, path_E, _, limit_ms_CE, _, options_O = rule
+    spread_P, servers_D, uncertain_D = paths.spread_P, paths.servers_D, paths.uncertain_D
+    service_ms_SP, device_P, ratio_P = paths.service_ms_SP, paths.device_P, market.ratio_P
+    tables = (service_ms_SP, ratio_P, device_P, paths.accuracy_P)
+    free_ms_DC, next_ms_D, next_server_D, _, clock_ms = queues
+    price_D, crowded_D, _, weight_R, samples_R, figures_G = market[:6]
+    learned, waits, prices_D = market[6:], waiting[:8], (price_D, crowded_D)
+    gap_N, size_N, class_N, factor_KN, arrival_ms_N, start_ms_N, service_ms_N, _, path_N = chunk
+    wait_ms_D, charge_D, sla_ms_C = np.zeros(servers_D.size), np.zeros(servers_D.size), limit_ms_CE[:, 0].copy()
+    now_ms, crowd, crowd_rate = clock_ms[0], figures_G[_CROWD], 4.0 / options_O[MEMORY_QUERIES]
+    for query in range(count):
+        gap, size, class_ = gap_N[query] * gap_ms, size_N[query], class_N[query]
+        now_ms += gap
+        row = class_ * SIZE_BINS + _bin(size)
+        weight_R[row] += 1.0
+        samples_R[row] += size
+        figures_G[_SPAN_MS] += gap
+        figures_G[_SINCE] += 1.0
+        if figures_G[_SINCE] >= figures_G[_EVERY]:
+            _renew(options_O, market, sla_ms_C, tables, servers_D)
+        _look(now_ms, next_ms_D, servers_D, uncertain_D, waits, learned, wait_ms_D)
+        weight = min(options_O[CROWD_WEIGHT] * crowd, 1.0)
+        crowd += (_charge(wait_ms_D, sla_ms_C[class_], options_O, prices_D, weight, charge_D) - crowd) * crowd_rate
+        path, gain, earliest = _choose(size, sla_ms_C[class_], wait_ms_D, charge_D, path_E, tables)
+        if options_O[REFUSES] > 0:
+            path = path if gain >= 0.0 else REFUSAL
+        elif path < 0:
+            path = earliest
+        arrival_ms_N[query], start_ms_N[query], service_ms_N[query], path_N[query] = now_ms, now_ms, 0.0, path
+        if path < 0:
+            continue
+        device, factor = device_P[path], factor_KN[spread_P[path], query]
+        service_ms = service_ms_SP[size, path] * factor
+        start_ms, server = max(now_ms, next_ms_D[device]), next_server_D[device]
+        if uncertain_D[device]:
+            mean_ms = service_ms_SP[size, path] * ratio_P[path]
+            _note_query((device, server, path), now_ms, start_ms, mean_ms, factor, waits, learned)
+        free_ms_DC[device, server] = start_ms + service_ms
+        if servers_D[device] > 1:
+            next_server_D[device] = _soonest(free_ms_DC[device], servers_D[device])
+        next_ms_D[device] = free_ms_DC[device, next_server_D[device]]
+        start_ms_N[query], service_ms_N[query] = start_ms, service_ms
+    clock_ms[0], figures_G[_CROWD] = now_ms, crowd

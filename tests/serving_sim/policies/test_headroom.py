@@ -1,0 +1,74 @@
+from typing import Any
+
+import numpy as np
+import pytest
+
+from profiles.errors import InputError
+from serving_sim.engine import SimulationOptions, simulate, trace_run
+from serving_sim.kernels import REFUSAL
+from serving_sim.plan import Plan, QueryClass
+from serving_sim.policies import Headroom, MpRec, Policy, TableSwitch
+from serving_sim.testing import PolicyContract, small_plan
+
+
+class TestHeadroom(PolicyContract):
+    def make(self) -> Policy:
+        return Headroom()
+
+
+class TestHeadroomWithoutRefusals(PolicyContract):
+    def make(self) -> Policy:
+        return Headroom(refuse=False, memory_queries=500)
+
+
+def correct(plan: Plan, policy: Policy) -> float:
+    return simulate(plan, policy=policy).correct_predictions_in_sla_per_s
+
+
+@pytest.mark.parametrize("qps", [300, 1500, 3000, 6000])
+def test_serves_no_fewer_correct_predictions_than_greedy_and_tables_do(qps: float) -> None:
+    plan = small_plan(qps=qps, queries=20_000)
+    ours = correct(plan, Headroom())
+    assert ours >= 0.999 * correct(plan, MpRec())
+    assert ours >= 0.999 * correct(plan, MpRec(predicate="finish-in-sla"))
+    assert ours >= 0.999 * correct(plan, TableSwitch())
+
+
+def test_stays_close_to_the_bound_up_to_and_beyond_capacity() -> None:
+    for qps, share in ((1000.0, 0.995), (3000.0, 0.98), (5000.0, 0.9)):
+        assert (simulate(small_plan(qps=qps, queries=30_000), policy="headroom").fluid_bound_share or 0) > share
+
+
+def test_refuses_what_is_certain_to_be_late_and_nothing_at_light_load() -> None:
+    assert set(trace_run(small_plan(sla_ms=0.01), policy=Headroom()).path_N) == {REFUSAL}
+    assert REFUSAL not in trace_run(small_plan(qps=100), policy=Headroom()).path_N
+
+
+def test_serves_all_where_it_may_not_refuse() -> None:
+    assert REFUSAL not in trace_run(small_plan(qps=1e5), policy=Headroom(refuse=False)).path_N
+
+
+def test_the_chunk_size_changes_nothing() -> None:
+    plan = small_plan(qps=3000, queries=3_000)
+    whole = trace_run(plan, policy="headroom")
+    parts = trace_run(plan, policy="headroom", options=SimulationOptions(chunk_queries=7))
+    assert np.array_equal(whole.path_N, parts.path_N)
+    assert np.array_equal(whole.start_ms_N, parts.start_ms_N)
+
+
+def test_each_class_of_queries_has_its_own_sla() -> None:
+    classes = (QueryClass(name="tight", share=0.5, sla_ms=0.01), QueryClass(name="loose", share=0.5, sla_ms=50.0))
+    path_N = trace_run(small_plan(qps=100).at(classes=classes), policy=Headroom()).path_N
+    assert 0.4 < np.mean(path_N == REFUSAL) < 0.6
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"wait_weight": -1.0}, "wait_weight: must be finite"),
+        ({"memory_queries": 10}, "memory_queries: must be >= 100"),
+    ],
+)
+def test_options_are_checked(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Headroom(**options)
