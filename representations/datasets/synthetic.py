@@ -155,4 +155,5 @@ def _row_of(ids_N: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np
 
 def _sum_of(column: BagColumn, values: NDArray[np.float64]) -> NDArray[np.float64]:
     sums: NDArray[np.float64] = np.add.reduceat(values[column.ids_L], column.offsets_N)
-    return sums / np.sqrt(column.feature.pooling)
+    sums /= np.sqrt(column.feature.pooling)
+    return sums
