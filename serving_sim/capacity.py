@@ -117,7 +117,7 @@ class _Trial:
     def serve(self, policy: Policy, qps: float) -> Run:
         plan, queries = self.plan.at(qps=qps), len(self.chunk.size_N)
         rule = policy.compile(routing_context(plan, self.mean_samples))
-        run = start_run(self.tables.arrays, rule, qps=qps, sla_ms=plan.workload.sla_ms, warmup=warmup_of(queries))
+        run = start_run(self.tables.arrays, rule, qps=qps, sla_ms=plan.workload.slas_ms, warmup=warmup_of(queries))
         run.serve(at_rate(self.chunk, plan.workload, plan.seed), queries)
         return run
 

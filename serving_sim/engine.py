@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from profiles.errors import InputError
 from profiles.units import MS_PER_S
+from serving_sim.backlog import MOST_BINS, Backlog
 from serving_sim.fluid_bound import FluidRows, best_prices, bound_at, collect_rows
 from serving_sim.kernels import COUNTED, FIRST_MS, Chunk, dual_sum_chunk
 from serving_sim.metrics import SimulationResult, summarise
@@ -80,6 +81,7 @@ class Simulation:
     plan: Plan
     policy: Policy
     run: Run
+    backlog: Backlog
     stream: WorkloadStream
     bounded: bool
     prices_D: NDArray[np.float64] | None
@@ -107,6 +109,7 @@ class Simulation:
     def _serve(self, count: int) -> None:
         self.stream.fill(self.chunk, count)
         self.run.serve(self.chunk, count)
+        self.backlog.add(self.chunk, count, self.run.paths.device_P)
         if self.prices_D is not None:
             skip = min(max(self.run.warmup - self.served, 0), count)
             dual_sum_chunk(self.chunk, count, skip, self.run.sla_ms, self.prices_D, self.run.paths, self.worth)
@@ -116,7 +119,8 @@ class Simulation:
         """What the queries served so far came to."""
         if self.run.totals.counts[COUNTED] == 0:
             raise InputError("queries: must be > 0 for a result, but none was served")
-        return summarise(self.plan, policy_label(self.policy), self.run, self.seconds, self._bound())
+        label = policy_label(self.policy)
+        return summarise(self.plan, label, self.run, self.backlog, self.seconds, self._bound())
 
     def _bound(self) -> float | None:
         if not self.bounded:
@@ -158,7 +162,13 @@ def resolve_plan(
     qps: float | None = None,
     sla_ms: float | None = None,
 ) -> Plan:
-    """The plan with what is given in place of what it says."""
+    """The plan with what is given in place of what it says.
+
+    Raises:
+        InputError: a bad value, or an SLA for a plan whose classes have their own.
+    """
+    if sla_ms is not None and plan.workload.classes:
+        raise InputError("sla_ms: the plan's classes of queries have their own; edit workload.classes.NAME.sla_ms")
     load = {"queries": queries, "qps": qps, "sla_ms": sla_ms}
     changed = plan.at(**{name: value for name, value in load.items() if value is not None})
     return replace(changed, seed=plan.seed if seed is None else seed)
@@ -180,16 +190,20 @@ def start_simulation(
         tables.arrays,
         router.compile(routing_context(plan)),
         qps=load.qps,
-        sla_ms=tuple(one.sla_ms for one in load.classes) or load.sla_ms,
+        sla_ms=load.slas_ms,
         warmup=warmup_of(load.queries),
         exact=load.queries if load.queries <= options.exact_queries else 0,
     )
     chunk = empty_chunk(min(options.chunk_queries, load.queries), len(tables.spreads))
-    run.serve(chunk, 0)  # Loads the compiled code before any clock runs.
+    backlog = Backlog(bin_ms=1.1 * load.queries * MS_PER_S / load.qps / MOST_BINS, devices=len(plan.devices))
+    # Loads the compiled code before any clock runs.
+    run.serve(chunk, 0)
+    backlog.add(chunk, 0, tables.arrays.device_P)
     return Simulation(
         plan=plan,
         policy=router,
         run=run,
+        backlog=backlog,
         stream=WorkloadStream(load, tables.spreads, plan.seed),
         bounded=options.fluid_bound,
         prices_D=_pilot_prices(plan, tables) if options.fluid_bound and tables.arrays.uncertain_D.any() else None,

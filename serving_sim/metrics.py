@@ -1,7 +1,11 @@
 """What a run came to.
 
 Counts, latencies and correct predictions are of the counted queries (after the warm-up), rates per second from the
-first counted arrival to the last finish; utilisation and energy are of the whole run.
+first counted arrival to the last finish; utilisation, energy and cost are of the whole run. Latencies are those of the
+queries that were served; a refused one counts as late.
+
+The warm-up is the first 1 % of the queries, 10,000 at most. `settling_share` is the share that MSER would cut off the
+run's start, from mean latencies over time: where that is far more, the start is unlike the rest.
 
 Verdict:
 - `stable`: no device is busy more than 90 % of the time;
@@ -19,16 +23,18 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from profiles.units import MS_PER_S, format_ms
+from profiles.units import MS_PER_S, SECONDS_PER_HOUR
 from serving_sim import kernels
-from serving_sim.histogram import bin_edges_ms, exact_percentiles, histogram_percentiles, rank
+from serving_sim.backlog import Backlog, QueueOverTime
+from serving_sim.class_metrics import PERCENTILES, ClassResult, class_results, holds_sla
+from serving_sim.histogram import bin_edges_ms, exact_percentiles, histogram_percentiles
 from serving_sim.plan import Plan
+from serving_sim.result_notes import result_notes
 from serving_sim.run import Run
 
 __all__ = ["PERCENTILES", "LatencyHistogram", "SimulationResult", "Verdict", "holds_sla", "summarise"]
 
 Verdict = Literal["stable", "near-saturation", "overloaded"]
-PERCENTILES = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}
 _GROWTH_SHARE, _BUSY_SHARE = 0.01, 0.9
 
 
@@ -68,6 +74,16 @@ class SimulationResult:
     notes: tuple[str, ...] = ()
     path_share_by_size: dict[str, tuple[int, ...]] = field(default_factory=dict)
     """Per path, counted queries by size class: class c holds sizes in [2^c, 2^(c+1))."""
+    refused: int = 0
+    goodput_qps: float = 0.0
+    """Queries within their SLA per second."""
+    cost_per_million_correct: float | None = None
+    """Price of all devices over the correct predictions in the SLA; None where a price is unknown, or none was."""
+    warmup: int = 0
+    settling_share: float = 0.0
+    classes: tuple[ClassResult, ...] = ()
+    # Which bins were merged when, and so the last bit of their sums, follows the chunks.
+    queue: QueueOverTime = field(compare=False, repr=False)
     latency_histogram: LatencyHistogram = field(compare=False, repr=False)
     simulated_queries_per_s: float = field(compare=False)
 
@@ -95,57 +111,94 @@ class SimulationResult:
             "mean_wait_ms": self.mean_wait_ms,
             "duration_s": self.duration_s,
             "extrapolated": self.extrapolated,
+            "refused": self.refused,
+            "goodput_qps": self.goodput_qps,
+            "cost_per_million_correct": self.cost_per_million_correct,
+            "warmup": self.warmup,
+            "settling_share": self.settling_share,
+            "path_share_by_size": {name: list(counts) for name, counts in self.path_share_by_size.items()},
+            "classes": [one.to_object() for one in self.classes],
+            "queue": {"bin_s": self.queue.bin_s, **_queue_columns(self.queue)},
             "notes": list(self.notes),
         }
 
 
-def summarise(plan: Plan, policy: str, run: Run, seconds: float, bound: float | None) -> SimulationResult:
+def summarise(
+    plan: Plan, policy: str, run: Run, backlog: Backlog, seconds: float, bound: float | None
+) -> SimulationResult:
     """The metrics of a run that took `seconds` of this machine; `bound` is on its correct predictions in the SLA."""
     counts, sums, by_class_PC = run.totals.counts, run.totals.sums, run.totals.by_class_PC
-    counted, served = int(counts[kernels.COUNTED]), int(counts[kernels.ARRIVED])
+    counted, arrived, refused = (int(counts[one]) for one in (kernels.COUNTED, kernels.ARRIVED, kernels.REFUSED))
+    served = max(counted - refused, 1)
     duration_s = float(sums[kernels.LAST_FINISH_MS] - sums[kernels.FIRST_MS]) / MS_PER_S
-    in_sla = float(sums[kernels.CORRECT_IN_SLA])
-    utilisation = _utilisation(run)
-    names = [path.name for path in plan.paths]
+    per_s = 1 / duration_s if duration_s > 0 else 0.0
+    late, in_sla = int(counts[kernels.VIOLATIONS]), float(sums[kernels.CORRECT_IN_SLA])
+    utilisation, settling_share = _utilisation(run), backlog.settling_share()
+    names, devices = [path.name for path in plan.paths], tuple(device.name for device in plan.devices)
     return SimulationResult(
         plan=plan.name,
         policy=policy,
-        queries=served,
+        queries=arrived,
         counted=counted,
         qps=plan.workload.qps,
         sla_ms=run.sla_ms,
         verdict=_verdict(run, max(utilisation)),
         holds_sla=holds_sla(run, plan.workload.percentile),
-        latency_ms=_percentiles(run, counted),
-        mean_latency_ms=float(sums[kernels.LATENCY_MS]) / counted,
-        mean_wait_ms=float(sums[kernels.WAIT_MS]) / counted,
-        sla_violation_share=int(counts[kernels.VIOLATIONS]) / counted,
-        correct_predictions_per_s=float(sums[kernels.CORRECT]) / duration_s if duration_s else 0.0,
-        correct_predictions_in_sla_per_s=in_sla / duration_s if duration_s else 0.0,
-        accuracy=float(sums[kernels.CORRECT]) / int(counts[kernels.SAMPLES]),
+        latency_ms=_percentiles(run, counted - refused),
+        mean_latency_ms=float(sums[kernels.LATENCY_MS]) / served,
+        mean_wait_ms=float(sums[kernels.WAIT_MS]) / served,
+        sla_violation_share=late / counted,
+        correct_predictions_per_s=float(sums[kernels.CORRECT]) * per_s,
+        correct_predictions_in_sla_per_s=in_sla * per_s,
+        accuracy=float(sums[kernels.CORRECT]) / max(int(counts[kernels.SAMPLES]), 1),
         fluid_bound_share=in_sla / bound if bound else None,
         path_share=dict(zip(names, (by_class_PC.sum(axis=1) / counted).tolist(), strict=True)),
-        device_utilisation=dict(zip([device.name for device in plan.devices], utilisation, strict=True)),
-        energy_j_per_query=_energy_j(plan, run, utilisation, served),
+        device_utilisation=dict(zip(devices, utilisation, strict=True)),
+        energy_j_per_query=_energy_j(plan, run, utilisation, arrived),
         duration_s=duration_s,
         extrapolated=int(counts[kernels.EXTRAPOLATED]),
-        notes=_notes(plan, run, counted),
+        notes=result_notes(plan, run, counted, settling_share),
         path_share_by_size={name: tuple(row.tolist()) for name, row in zip(names, by_class_PC, strict=True)},
+        refused=refused,
+        goodput_qps=(counted - late) * per_s,
+        cost_per_million_correct=_cost_per_million(plan, in_sla * per_s),
+        warmup=run.warmup,
+        settling_share=settling_share,
+        classes=class_results(plan, run, duration_s),
+        queue=backlog.over_time(devices, float(run.queues.clock_ms[0])),
         latency_histogram=_histogram(run),
-        simulated_queries_per_s=served / max(seconds, 1e-9),
+        simulated_queries_per_s=arrived / max(seconds, 1e-9),
     )
 
 
-def holds_sla(run: Run, percentile: float) -> bool:
-    """Whether that percentile of the counted latencies is within the SLA."""
-    counted = int(run.totals.counts[kernels.COUNTED])
-    return int(run.totals.counts[kernels.VIOLATIONS]) <= counted - 1 - rank(percentile, counted)
+def _queue_columns(queue: QueueOverTime) -> dict[str, Any]:
+    return {
+        "devices": [
+            {
+                "name": name,
+                "mean_backlog_ms": list(queue.mean_backlog_ms[name]),
+                "max_backlog_ms": list(queue.max_backlog_ms[name]),
+                "mean_waiting": list(queue.mean_waiting[name]),
+            }
+            for name in queue.mean_backlog_ms
+        ]
+    }
 
 
-def _percentiles(run: Run, counted: int) -> dict[str, float]:
+def _cost_per_million(plan: Plan, in_sla_per_s: float) -> float | None:
+    prices = [device.price_per_hour for device in plan.devices]
+    known = [price for price in prices if price is not None]
+    if len(known) < len(prices) or not in_sla_per_s:
+        return None
+    return sum(known) / SECONDS_PER_HOUR / in_sla_per_s * 1e6
+
+
+def _percentiles(run: Run, served: int) -> dict[str, float]:
     wanted = tuple(PERCENTILES.values())
-    if counted <= run.totals.exact_ms.size:
-        values = exact_percentiles(run.totals.exact_ms[:counted], wanted)
+    if not served:
+        return dict.fromkeys(PERCENTILES, 0.0)
+    if served <= run.totals.exact_ms.size:
+        values = exact_percentiles(run.totals.exact_ms[:served], wanted)
     else:
         values = histogram_percentiles(run.totals.histogram_B, wanted)
     return dict(zip(PERCENTILES, values, strict=True))
@@ -179,32 +232,7 @@ def _energy_j(plan: Plan, run: Run, utilisation: list[float], served: int) -> fl
 
 
 def _histogram(run: Run) -> LatencyHistogram:
-    filled = np.flatnonzero(run.totals.histogram_B)
-    first, last = int(filled[0]), int(filled[-1])
-    return LatencyHistogram(
-        edges_ms=bin_edges_ms()[first : last + 2], counts=run.totals.histogram_B[first : last + 1].copy()
-    )
-
-
-def _notes(plan: Plan, run: Run, counted: int) -> tuple[str, ...]:
-    notes = []
-    fastest_ms_S = run.paths.service_ms_SP[1:].min(axis=1)
-    quickest = int(fastest_ms_S.argmin())
-    if fastest_ms_S[quickest] > run.sla_ms:
-        path = plan.paths[int(run.paths.service_ms_SP[quickest + 1].argmin())]
-        notes.append(
-            f"sla_ms: {format_ms(run.sla_ms)} is below the fastest path: {path.name} takes "
-            f"{format_ms(fastest_ms_S[quickest])} on average at size {quickest + 1}, even on an idle device"
-        )
-    if extrapolated := int(run.totals.counts[kernels.EXTRAPOLATED]):
-        share = extrapolated / counted
-        notes.append(f"{extrapolated} queries ({share:.3%}) had a size outside the latency table of their path")
-    if any(device.busy_w is not None and device.idle_w is None for device in plan.devices):
-        notes.append("energy: a device without a known idle power counts as drawing none while idle")
-    return (*notes, _sla_note(plan.workload.percentile, run, counted))
-
-
-def _sla_note(percentile: float, run: Run, counted: int) -> str:
-    late = int(run.totals.counts[kernels.VIOLATIONS]) / counted
-    held = "yes" if holds_sla(run, percentile) else "no"
-    return f"holds the SLA: {held}, {100 * late:.3g} % late, {100 - percentile:.3g} % allowed"
+    histogram_B = run.totals.histogram_B
+    filled = np.flatnonzero(histogram_B)
+    first, last = (int(filled[0]), int(filled[-1])) if filled.size else (0, 0)
+    return LatencyHistogram(edges_ms=bin_edges_ms()[first : last + 2], counts=histogram_B[first : last + 1].copy())

@@ -59,14 +59,15 @@ class WorkloadStream:
         self._gaps.fill(gap_N)
         if self._timer is not None:
             self._timer.stretch(gap_N)
-        self._fill_sizes(chunk.size_N[:count])
+        self._fill_sizes(chunk.class_N[:count], chunk.size_N[:count])
         self._fill_factors(chunk.size_N[:count], chunk.factor_KN[:, :count])
 
-    def _fill_sizes(self, size_N: Ints) -> None:
+    def _fill_sizes(self, class_N: Ints, size_N: Ints) -> None:
         if len(self._sizes) == 1:
+            class_N[:] = 0
             size_N[:] = self._sizes[0].next(len(size_N))
             return
-        class_N = np.searchsorted(self._steps_C, self._rngs["classes"].random(len(size_N)), side="right")
+        class_N[:] = np.searchsorted(self._steps_C, self._rngs["classes"].random(len(size_N)), side="right")
         for place, sizes in enumerate(self._sizes):
             is_own_N = class_N == place
             size_N[is_own_N] = sizes.next(int(is_own_N.sum()))

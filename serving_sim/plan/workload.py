@@ -210,6 +210,11 @@ class Workload:
         general = len(own) < max(1, len(self.classes))
         return max([*own, self.sizes.maximum] if general else own)
 
+    @property
+    def slas_ms(self) -> tuple[float, ...]:
+        """The SLA of each class, or of all queries where there are no classes."""
+        return tuple(one.sla_ms for one in self.classes) or (self.sla_ms,)
+
     def class_sizes(self) -> tuple[Sizes, ...]:
         """The sizes of each class, or of all queries where there are no classes."""
         return tuple(one.sizes or self.sizes for one in self.classes) or (self.sizes,)

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from profiles.errors import InputError
 from serving_sim.engine import simulate, trace_run
-from serving_sim.plan import Plan
+from serving_sim.plan import Arrivals, Plan, PolicyChoice, QueryClass, Sizes, Spike
 from serving_sim.testing import small_plan
 from tests.serving_sim.reference import plans
 
@@ -61,3 +62,69 @@ def test_a_stable_run_says_whether_it_holds_the_sla(sla_ms: float, held: str) ->
     assert result.holds_sla == (held == "yes") == (result.latency_ms["p99"] <= sla_ms)
     assert result.to_object()["holds_sla"] == result.holds_sla
     assert result.notes[-1] == f"holds the SLA: {held}, {late:.3g} % late, 1 % allowed"
+
+
+def classed_plan() -> Plan:
+    """Small queries with a tight SLA, large ones with a loose one."""
+    small = QueryClass(name="small", share=0.75, sla_ms=2.0, sizes=Sizes(distribution="fixed", mean=8))
+    large = QueryClass(name="large", share=0.25, sla_ms=50.0, sizes=Sizes(distribution="fixed", mean=800))
+    return small_plan(policy=PolicyChoice(name="table-switch")).at(classes=(small, large))
+
+
+def test_each_class_is_held_to_its_own_sla() -> None:
+    plan = classed_plan()
+    result, traced = simulate(plan), trace_run(plan)
+    skip = result.queries - result.counted
+    latency, is_small = traced.latency_ms_N[skip:], traced.size_N[skip:] == 8
+    small, large = result.classes
+    assert (small.counted, large.counted) == (is_small.sum(), (~is_small).sum())
+    assert small.sla_violation_share == pytest.approx(np.mean(latency[is_small] > 2.0))
+    assert large.sla_violation_share == pytest.approx(np.mean(latency[~is_small] > 50.0))
+    assert small.latency_ms["p99"] == pytest.approx(np.percentile(latency[is_small], 99), rel=0.05)
+    assert small.goodput_qps + large.goodput_qps == pytest.approx(result.goodput_qps)
+    assert result.holds_sla == (small.holds_sla and large.holds_sla)
+    assert [one["name"] for one in result.to_object()["classes"]] == ["small", "large"]
+
+
+def test_classes_have_their_own_sla_and_take_no_other() -> None:
+    with pytest.raises(InputError, match=r"workload\.classes\.NAME\.sla_ms"):
+        simulate(classed_plan(), sla_ms=3)
+
+
+def test_an_sla_that_nothing_meets_says_by_how_much() -> None:
+    notes = simulate(small_plan(sla_ms=0.05)).notes
+    assert any(note.startswith("sla_ms: ") and "nothing can meet it, by" in note for note in notes)
+    plan = classed_plan()
+    tight = replace(plan.workload.classes[0], sla_ms=0.01)
+    notes = simulate(plan.at(classes=(tight, plan.workload.classes[1]))).notes
+    assert notes[0].startswith("workload.classes.small.sla_ms: ")
+
+
+def test_cost_is_the_price_of_all_devices_over_what_was_right_in_time() -> None:
+    plan = small_plan()
+    assert simulate(plan).cost_per_million_correct is None
+    priced = replace(plan, devices=tuple(replace(device, price_per_hour=1.8) for device in plan.devices))
+    result = simulate(priced)
+    assert result.cost_per_million_correct == pytest.approx(3.6 / 3600 / result.correct_predictions_in_sla_per_s * 1e6)
+
+
+def test_the_queue_over_time_is_that_of_the_single_queries() -> None:
+    plan = small_plan(qps=1500, policy=PolicyChoice(name="table-switch"))
+    queue, traced = simulate(plan).queue, trace_run(plan)
+    wait = traced.start_ms_N - traced.arrival_ms_N
+    device = np.array([plan.device_of(path) for path in plan.paths])[traced.path_N]
+    place = (traced.arrival_ms_N / (queue.bin_s * 1e3)).astype(int)
+    own = (device == 1) & (place == 20)
+    assert len(queue.mean_backlog_ms["gpu"]) == place.max() + 1 <= 128
+    assert queue.mean_backlog_ms["gpu"][20] == pytest.approx(wait[own].mean() if own.any() else 0)
+    assert queue.max_backlog_ms["gpu"][20] == pytest.approx(wait[own].max(initial=0))
+    assert queue.mean_waiting["gpu"][20] == pytest.approx(wait[own].sum() / (queue.bin_s * 1e3))
+
+
+def test_a_run_that_settles_late_is_noted() -> None:
+    quiet = small_plan(qps=200, queries=60_000, policy=PolicyChoice(name="table-switch"))
+    assert simulate(quiet).warmup == 600
+    spike = Arrivals(spikes=(Spike(start_s=0, duration_s=20, factor=12),))
+    busy = simulate(quiet.at(arrivals=spike))
+    assert busy.settling_share > 0.1
+    assert any("unlike the rest" in note for note in busy.notes)

@@ -80,7 +80,8 @@ def test_classes_come_with_their_share_and_their_own_sizes() -> None:
     chunk = empty_chunk(100_000, 0)
     WorkloadStream(load, (), 0).fill(chunk, 100_000)
     assert chunk.size_N.mean() == pytest.approx(mean_load_size(load), rel=0.01)
-    assert np.mean(chunk.size_N == 400) == pytest.approx(0.25, abs=0.01)
+    assert np.mean(chunk.class_N == 1) == pytest.approx(0.25, abs=0.01)
+    assert set(chunk.size_N[chunk.class_N == 1].tolist()) == {400}
 
 
 def test_a_class_keeps_its_sizes_when_another_changes() -> None:

@@ -20,7 +20,12 @@ def draw(count: int, *, seed: int = 0, chunks: int = 1, **load: Any) -> Chunk:
     step = count // chunks
     for start in range(0, count, step):
         place = slice(start, start + step)
-        part = chunk._replace(gap_N=chunk.gap_N[place], size_N=chunk.size_N[place], factor_KN=chunk.factor_KN[:, place])
+        part = chunk._replace(
+            gap_N=chunk.gap_N[place],
+            size_N=chunk.size_N[place],
+            class_N=chunk.class_N[place],
+            factor_KN=chunk.factor_KN[:, place],
+        )
         stream.fill(part, part.gap_N.size)
     return chunk
 

@@ -1,0 +1,102 @@
+"""The queue of each device over a run, in at most so many equal bins of time, whatever the run's length.
+
+A bin that would begin after the last one makes all twice as wide: neighbours become one. So the memory is the same for
+any number of queries, and the counts are exact.
+
+Shape suffixes: T bins of time, D devices.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profiles.units import MS_PER_S
+from serving_sim.kernels import Chunk
+from serving_sim.kernels.backlog import add_backlog
+
+__all__ = ["MOST_BINS", "Backlog", "QueueOverTime"]
+
+MOST_BINS = 128
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class QueueOverTime:
+    """Per device and bin of `bin_s` seconds, from the run's start: how long arrivals had to wait, on average and at
+    most (ms), and how many waited (time average, by Little's law from the waits of the bin's arrivals).
+    """
+
+    bin_s: float
+    mean_backlog_ms: dict[str, tuple[float, ...]]
+    max_backlog_ms: dict[str, tuple[float, ...]]
+    mean_waiting: dict[str, tuple[float, ...]]
+
+
+@dataclass(kw_only=True, slots=True, eq=False)
+class Backlog:
+    """What is kept of a run under way; `add` takes each chunk once it is served."""
+
+    bin_ms: float
+    devices: int
+    count_TD: NDArray[np.int64] = field(init=False)
+    wait_ms_TD: Floats = field(init=False)
+    most_ms_TD: Floats = field(init=False)
+    latency_ms_T: Floats = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.count_TD = np.zeros((MOST_BINS, self.devices), dtype=np.int64)
+        self.wait_ms_TD = np.zeros((MOST_BINS, self.devices))
+        self.most_ms_TD = np.zeros((MOST_BINS, self.devices))
+        self.latency_ms_T = np.zeros(MOST_BINS)
+
+    def add(self, chunk: Chunk, count: int, device_P: NDArray[np.int64]) -> None:
+        """Add the first `count` queries of a served chunk."""
+        while count and chunk.arrival_ms_N[count - 1] >= self.bin_ms * MOST_BINS:
+            self._widen()
+        add_backlog(
+            chunk,
+            count,
+            self.bin_ms,
+            device_P,
+            self.count_TD,
+            self.wait_ms_TD,
+            self.most_ms_TD,
+            self.latency_ms_T,
+        )
+
+    def over_time(self, names: tuple[str, ...], last_arrival_ms: float) -> QueueOverTime:
+        """The bins up to the last arrival."""
+        used = min(int(last_arrival_ms / self.bin_ms) + 1, MOST_BINS)
+        mean_TD = self.wait_ms_TD[:used] / np.maximum(self.count_TD[:used], 1)
+        bins = {
+            "mean_backlog_ms": mean_TD,
+            "max_backlog_ms": self.most_ms_TD[:used],
+            "mean_waiting": self.wait_ms_TD[:used] / self.bin_ms,
+        }
+        columns = {
+            key: {name: tuple(value_TD[:, place].tolist()) for place, name in enumerate(names)}
+            for key, value_TD in bins.items()
+        }
+        return QueueOverTime(bin_s=self.bin_ms / MS_PER_S, **columns)
+
+    def settling_share(self) -> float:
+        """The share of the run that MSER would cut off its start (White, 1997), from the bins' mean latencies.
+
+        Of all cuts within the first half, the one with the least squared standard error of the mean of the rest.
+        """
+        count_T = self.count_TD.sum(axis=1)
+        mean_T = self.latency_ms_T[count_T > 0] / count_T[count_T > 0]
+        errors = [float(np.var(mean_T[cut:])) / (len(mean_T) - cut) for cut in range(len(mean_T) // 2)]
+        return int(np.argmin(errors)) / len(mean_T) if errors else 0.0
+
+    def _widen(self) -> None:
+        half = MOST_BINS // 2
+        for name in ("count_TD", "wait_ms_TD", "latency_ms_T"):
+            values = getattr(self, name)
+            values[:half] = values[0::2] + values[1::2]
+            values[half:] = 0
+        self.most_ms_TD[:half] = np.maximum(self.most_ms_TD[0::2], self.most_ms_TD[1::2])
+        self.most_ms_TD[half:] = 0.0
+        self.bin_ms *= 2

@@ -1,0 +1,95 @@
+"""What became of each class of queries. A load without classes has one, of all queries."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from serving_sim import kernels
+from serving_sim.histogram import histogram_percentiles, rank
+from serving_sim.plan import Plan
+from serving_sim.run import Run
+
+__all__ = ["PERCENTILES", "ClassResult", "class_results", "holds_sla"]
+
+PERCENTILES = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ClassResult:
+    """The counted queries of a class: latencies of those served (NaN where none was), the rest of all of them.
+
+    `goodput_qps` is how many finished within the class's SLA per second, `correct_predictions_in_sla_per_s` how many
+    predictions of theirs were right. Percentiles come from the histogram.
+    """
+
+    name: str
+    sla_ms: float
+    counted: int
+    refused: int
+    latency_ms: dict[str, float]
+    mean_latency_ms: float
+    sla_violation_share: float
+    holds_sla: bool
+    goodput_qps: float
+    correct_predictions_in_sla_per_s: float
+
+    def to_object(self) -> dict[str, Any]:
+        """The JSON object of a class in `recplan simulate`; latencies of none are null."""
+        return {
+            "name": self.name,
+            "sla_ms": self.sla_ms,
+            "counted": self.counted,
+            "refused": self.refused,
+            "latency_ms": {name: _or_none(value) for name, value in self.latency_ms.items()},
+            "mean_latency_ms": _or_none(self.mean_latency_ms),
+            "sla_violation_share": self.sla_violation_share,
+            "holds_sla": self.holds_sla,
+            "goodput_qps": self.goodput_qps,
+            "correct_predictions_in_sla_per_s": self.correct_predictions_in_sla_per_s,
+        }
+
+
+def class_results(plan: Plan, run: Run, duration_s: float) -> tuple[ClassResult, ...]:
+    """The result of every class, in the plan's order; none of a load without classes."""
+    return tuple(
+        _class_result(place, one.name, plan.workload.percentile, run, duration_s)
+        for place, one in enumerate(plan.workload.classes)
+    )
+
+
+def holds_sla(run: Run, percentile: float) -> bool:
+    """Whether, in every class, that percentile of the counted queries is within the SLA; a refused one is not."""
+    counts_CF = run.totals.counts_CF
+    return all(
+        _holds(int(counted), int(late), percentile)
+        for counted, late in zip(counts_CF[:, kernels.COUNTED], counts_CF[:, kernels.VIOLATIONS], strict=True)
+    )
+
+
+def _holds(counted: int, late: int, percentile: float) -> bool:
+    return counted == 0 or late <= counted - 1 - rank(percentile, counted)
+
+
+def _class_result(place: int, name: str, percentile: float, run: Run, duration_s: float) -> ClassResult:
+    counts, sums = run.totals.counts_CF[place], run.totals.sums_CF[place]
+    counted, late, refused = (int(counts[figure]) for figure in (kernels.COUNTED, kernels.VIOLATIONS, kernels.REFUSED))
+    served = counted - refused
+    wanted = tuple(PERCENTILES.values())
+    values = histogram_percentiles(run.totals.histogram_CB[place], wanted) if served else (math.nan,) * len(wanted)
+    per_s = 1 / duration_s if duration_s else 0.0
+    return ClassResult(
+        name=name,
+        sla_ms=float(run.sla_ms_C[place]),
+        counted=counted,
+        refused=refused,
+        latency_ms=dict(zip(PERCENTILES, values, strict=True)),
+        mean_latency_ms=float(sums[kernels.LATENCY_MS]) / served if served else math.nan,
+        sla_violation_share=late / counted if counted else 0.0,
+        holds_sla=_holds(counted, late, percentile),
+        goodput_qps=(counted - late) * per_s,
+        correct_predictions_in_sla_per_s=float(sums[kernels.CORRECT_IN_SLA]) * per_s,
+    )
+
+
+def _or_none(value: float) -> float | None:
+    return value if math.isfinite(value) else None

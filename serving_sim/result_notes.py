@@ -1,0 +1,51 @@
+"""What a reader of a result should know beside its figures."""
+
+from profiles.units import format_ms
+from serving_sim import kernels
+from serving_sim.class_metrics import holds_sla
+from serving_sim.plan import Plan
+from serving_sim.run import Run
+
+__all__ = ["result_notes"]
+
+# A start that differs from the rest of the run is worth a note from this share of it on.
+_LONG_START = 0.1
+
+
+def result_notes(plan: Plan, run: Run, counted: int, settling_share: float) -> tuple[str, ...]:
+    """All notes, the one on the SLA last."""
+    notes = [*_unmeetable_slas(plan, run)]
+    if extrapolated := int(run.totals.counts[kernels.EXTRAPOLATED]):
+        share = extrapolated / counted
+        notes.append(f"{extrapolated} queries ({share:.3%}) had a size outside the latency table of their path")
+    if refused := int(run.totals.counts[kernels.REFUSED]):
+        notes.append(f"{refused} queries ({refused / counted:.3%}) were refused, and count as late")
+    if settling_share > _LONG_START:
+        notes.append(
+            f"the first {settling_share:.0%} of the run are unlike the rest (MSER on mean latencies), but are counted "
+            "beyond the warm-up"
+        )
+    if any(device.busy_w is not None and device.idle_w is None for device in plan.devices):
+        notes.append("energy: a device without a known idle power counts as drawing none while idle")
+    return (*notes, _sla_note(plan.workload.percentile, run, counted))
+
+
+def _unmeetable_slas(plan: Plan, run: Run) -> list[str]:
+    """The SLAs that no path meets at any size, and by how much."""
+    fastest_ms_S = run.paths.service_ms_SP[1:].min(axis=1)
+    quickest = int(fastest_ms_S.argmin())
+    path = plan.paths[int(run.paths.service_ms_SP[quickest + 1].argmin())]
+    keys = [f"workload.classes.{one.name}.sla_ms" for one in plan.workload.classes] or ["sla_ms"]
+    return [
+        f"{key}: {format_ms(sla_ms)} is below the fastest path: {path.name} takes "
+        f"{format_ms(fastest_ms_S[quickest])} on average at size {quickest + 1}, even on an idle device; nothing can "
+        f"meet it, by {format_ms(fastest_ms_S[quickest] - sla_ms)}"
+        for key, sla_ms in zip(keys, run.sla_ms_C.tolist(), strict=True)
+        if fastest_ms_S[quickest] > sla_ms
+    ]
+
+
+def _sla_note(percentile: float, run: Run, counted: int) -> str:
+    late = int(run.totals.counts[kernels.VIOLATIONS]) / counted
+    held = "yes" if holds_sla(run, percentile) else "no"
+    return f"holds the SLA: {held}, {100 * late:.3g} % late, {100 - percentile:.3g} % allowed"
