@@ -9,8 +9,10 @@ from profiles.errors import UnknownNameError
 from profiles.registry import Registry
 from profiles.units import MS_PER_S
 from serving_sim.plan import Plan, PolicyChoice
+from serving_sim.policies.accuracy_floor import AccuracyFloor
+from serving_sim.policies.headroom import Headroom
 from serving_sim.policies.mp_rec import PREDICATES, MpRec
-from serving_sim.policies.policy import Entry, Policy, RoutingContext, fixed_rule, table_paths, tiered_rule
+from serving_sim.policies.policy import Entry, Policy, RoutingContext, fixed_rule, priced_rule, table_paths, tiered_rule
 from serving_sim.policies.static import Static
 from serving_sim.policies.table_switch import TableSwitch
 from serving_sim.sizes import mean_load_size
@@ -18,7 +20,9 @@ from serving_sim.sizes import mean_load_size
 __all__ = [
     "POLICIES",
     "PREDICATES",
+    "AccuracyFloor",
     "Entry",
+    "Headroom",
     "MpRec",
     "Policy",
     "PolicyLike",
@@ -29,6 +33,7 @@ __all__ = [
     "fixed_rule",
     "named_policies",
     "policy_label",
+    "priced_rule",
     "routing_context",
     "table_paths",
     "tiered_rule",
@@ -37,7 +42,7 @@ __all__ = [
 PolicyLike: TypeAlias = str | PolicyChoice | Policy
 
 POLICIES: Registry[type[Policy]] = Registry("policy")
-for _policy in (Static, TableSwitch, MpRec):
+for _policy in (Static, TableSwitch, AccuracyFloor, MpRec, Headroom):
     POLICIES.register(_policy.name, _policy)
 
 
