@@ -7,7 +7,7 @@ import os
 import platform
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -22,7 +22,12 @@ LOCAL_CPU = "local-cpu"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Hardware:
-    """One kind of device: dense peaks by dtype, and `achieved_*` as measured fractions of a peak."""
+    """One kind of device: dense peaks by dtype, and `achieved_*` as measured fractions of a peak.
+
+    All figures are of the whole device. One of several chips, or of chips with several cores, has equal parts of all of
+    them: its `units`, each with memory of its own, joined by links of `unit_link_bytes_per_s` each. `compile_s` is what
+    a new shape of inputs costs before its first run.
+    """
 
     name: str
     title: str
@@ -35,6 +40,10 @@ class Hardware:
     on_chip_bytes: int = 0
     on_chip_bandwidth_bytes_per_s: float | None = None
     chips: int = 1
+    cores_per_chip: int = 1
+    unit_link_bytes_per_s: float | None = None
+    is_pipelined: bool = False
+    compile_s: float = 0.0
     host_link_bytes_per_s: float | None = None
     host_link_latency_s: float = 0.0
     launch_overhead_s: float = 0.0
@@ -46,6 +55,29 @@ class Hardware:
     def is_local(self) -> bool:
         """Whether this is the processor recplan runs on."""
         return self.name == LOCAL_CPU
+
+    @property
+    def units(self) -> int:
+        """Parts that have memory of their own."""
+        return self.chips * self.cores_per_chip
+
+    @property
+    def unit(self) -> "Hardware":
+        """One of the parts, as a device."""
+        share = 1 / self.units
+        fast = self.on_chip_bandwidth_bytes_per_s
+        return replace(
+            self,
+            chips=1,
+            cores_per_chip=1,
+            memory_bytes=self.memory_bytes // self.units,
+            bandwidth_bytes_per_s=self.bandwidth_bytes_per_s * share,
+            peak_flops_per_s={dtype: peak * share for dtype, peak in self.peak_flops_per_s.items()},
+            on_chip_bytes=self.on_chip_bytes // self.units,
+            on_chip_bandwidth_bytes_per_s=None if fast is None else fast * share,
+            tdp_w=None if self.tdp_w is None else self.tdp_w * share,
+            idle_w=None if self.idle_w is None else self.idle_w * share,
+        )
 
     def peak(self, dtype: str) -> float | None:
         """Dense peak FLOP/s for the dtype, or None where the catalogue has no figure."""

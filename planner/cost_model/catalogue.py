@@ -1,11 +1,13 @@
 """The model of a device that is not here: published peaks, an assumed share of them, launch and link overheads."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from planner.cost_model.chips import ChipLayout, layout_of, residency_limits
 from planner.cost_model.eager import launches_of, unfused_bytes
 from planner.cost_model.estimates import Estimates, Floats, LatencyProvenance
 from planner.cost_model.features import WorkFormula
@@ -32,9 +34,10 @@ class RooflineDeviceModel:
     """launches x overhead + max(flops / (peak x share), bytes / (bandwidth x share)); always `estimated`.
 
     Nothing here was measured on the device. Where a model's parameters fit on-chip memory, bytes move at its bandwidth,
-    else they stream from the device's memory. A processor runs a component as one compiled kernel; an accelerator runs
-    the kernels of eager PyTorch, each with the bytes that it passes. Element-wise FLOPs run at the float32 peak, never
-    at that of matrix products; where none is published their bytes alone count.
+    else they stream from the device's memory; over several chips it is laid out as `chips` says. A processor runs a
+    component as one compiled kernel; an accelerator runs the kernels of eager PyTorch, each with the bytes that it
+    passes. Element-wise FLOPs run at the float32 peak, never at that of matrix products; where none is published their
+    bytes alone count.
     """
 
     # GEMMs reach 0.705 (A100) to 0.80 (H200) of their peak, copies 0.836 (A100) to 0.944 (V100) of theirs.
@@ -58,9 +61,13 @@ class RooflineDeviceModel:
 
     @property
     def residency_limits(self) -> tuple[int, ...]:
-        """The on-chip memory, where there is one: above it everything streams."""
-        fast = self.hardware.on_chip_bandwidth_bytes_per_s
-        return (self.hardware.on_chip_bytes,) if fast else ()
+        """What one unit's fast memory holds, and what all of theirs does: beyond these, layouts change."""
+        return residency_limits(self.hardware)
+
+    @property
+    def compile_s(self) -> float:
+        """What the first pass of a new shape of inputs costs beside its latency."""
+        return self.hardware.compile_s
 
     @property
     def scatter_sigma(self) -> float:
@@ -80,7 +87,12 @@ class RooflineDeviceModel:
         interval = f"intervals are a factor of {self.interval_factor:g} either way, by assumption"
         estimated = f"{self.hardware.name}: estimated from published figures, {shares}; {interval}"
         used = self.peak_dtype("float32")
-        return (estimated,) if used == "float32" else (estimated, f"float32 is taken at the published {used} peak")
+        notes = [estimated]
+        if used != "float32":
+            notes.append(f"float32 is taken at the published {used} peak")
+        if self.compile_s:
+            notes.append(f"a new shape of inputs compiles for {self.compile_s:.0f} s, which no latency here holds")
+        return tuple(notes)
 
     def predict(self, components: Sequence[Component], *, resident_bytes: int | None = None) -> Estimates:
         """Latency of each component; `resident_bytes` decides on-chip or streaming (its own bytes by default).
@@ -88,14 +100,11 @@ class RooflineDeviceModel:
         Raises:
             InputError: no peak for a component's dtype nor for one that could stand in.
         """
-        works = [self.work(component) for component in components]
         provenance: list[LatencyProvenance] = ["estimated"] * len(components)
-        mean = np.empty(len(components))
-        for i, (component, work) in enumerate(zip(components, works, strict=True)):
-            resident = work.parameter_bytes if resident_bytes is None else resident_bytes
-            launches, moved = self._kernels(component, work)
-            busy_s = max(self._compute_s(component, work.flops), moved / self._bandwidth(resident))
-            mean[i] = (launches * self.hardware.launch_overhead_s + busy_s) * MS_PER_S
+        mean, unit = np.empty(len(components)), self.hardware.unit
+        for i, component in enumerate(components):
+            resident = self.work(component).parameter_bytes if resident_bytes is None else resident_bytes
+            mean[i] = self._latency_s(component, layout_of(self.hardware, resident), unit) * MS_PER_S
         return Estimates(
             mean_ms=mean,
             low_ms=mean / self.interval_factor,
@@ -111,6 +120,18 @@ class RooflineDeviceModel:
     def peak_dtype(self, dtype: str) -> str:
         """The dtype whose published peak stands for `dtype`."""
         return self._peak(dtype)[0]
+
+    def _latency_s(self, component: Component, layout: ChipLayout, unit: Hardware) -> float:
+        piece = layout.piece(component)
+        work = self.work(piece)
+        launches, moved = self._kernels(piece, work)
+        if layout.shares_rows(component):
+            moved /= layout.units
+        fast = unit.on_chip_bandwidth_bytes_per_s if layout.layout != "stream" else None
+        bandwidth = (fast or unit.bandwidth_bytes_per_s) * self._bandwidth_share()
+        busy_s = max(self._compute_s(piece, work.flops) * layout.units, moved / bandwidth)
+        exchange_s = layout.exchanged_bytes(component) / (unit.unit_link_bytes_per_s or math.inf)
+        return layout.rounds * (launches * unit.launch_overhead_s + busy_s) + exchange_s
 
     def _kernels(self, component: Component, work: Work) -> tuple[int, float]:
         """Kernels launched and bytes moved."""
@@ -130,11 +151,6 @@ class RooflineDeviceModel:
                 return name, peak * self._flops_share()
         known = ", ".join(self.hardware.peak_flops_per_s) or "none"
         raise InputError(f"device {self.hardware.name!r}: no peak for dtype {dtype!r}; published: {known}")
-
-    def _bandwidth(self, resident_bytes: int) -> float:
-        fast = self.hardware.on_chip_bandwidth_bytes_per_s
-        on_chip = fast is not None and resident_bytes <= self.hardware.on_chip_bytes
-        return (fast if fast and on_chip else self.hardware.bandwidth_bytes_per_s) * self._bandwidth_share()
 
     def _flops_share(self) -> float:
         return self.hardware.achieved_flops_share or self.default_flops_share
