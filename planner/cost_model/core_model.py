@@ -16,7 +16,7 @@ FEWEST_FOR_RESIDUAL = 8
 _NEIGHBOURS = 3
 _EDGE_NEIGHBOURS = 5
 # So many doublings beyond the measured range, a third of the learned factor's detail is left.
-_FADING_DOUBLINGS = 1.0
+_FADING_DOUBLINGS = 3.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

@@ -39,6 +39,7 @@ _TOLERANCE = 0.1
 _FEWEST_FOR_WEIGHTS = 16
 # Rows beyond a quarter of the largest work stand for what lies four times beyond the measured range.
 _DOUBLINGS_BEYOND = 2.0
+_LEAST_BEYOND = 0.1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -140,9 +141,12 @@ def fit_family(
 
 
 def small_and_large(drivers: CostDrivers) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows of up to a quarter of the largest work (FLOPs, or bytes where there are none), and those beyond."""
+    """Rows of up to a quarter of the largest work (FLOPs, or bytes where there are none), and those beyond.
+
+    Where few rows lie beyond, the tenth of the rows that do the most work.
+    """
     size = np.log2(1 + (drivers.flops_N if drivers.flops_N.any() else drivers.bytes_N))
-    is_large = size > size.max() - _DOUBLINGS_BEYOND
+    is_large = size > min(float(size.max()) - _DOUBLINGS_BEYOND, float(np.quantile(size, 1 - _LEAST_BEYOND)))
     return np.flatnonzero(~is_large), np.flatnonzero(is_large)
 
 

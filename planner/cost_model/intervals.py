@@ -49,9 +49,7 @@ def half_width(log_errors: Floats) -> float:
     errors = np.sort(np.abs(log_errors))
     if len(errors) < _FEWEST_ERRORS:
         return _ASSUMED_HALF_WIDTH
-    rank = math.ceil((len(errors) + 1) * COVERAGE)
-    width = 1.5 * errors[-1] if rank > len(errors) else errors[rank - 1]
-    return max(float(width), _LEAST_HALF_WIDTH)
+    return max(_conformal_quantile(errors), _LEAST_HALF_WIDTH)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -90,8 +88,14 @@ def widening_per_doubling(log_errors: Floats, half_width_N: Floats, outside_N: F
     beyond = outside_N > 0
     if beyond.sum() < _FEWEST_BEYOND:
         return _ASSUMED_WIDENING
-    lacking = (np.abs(log_errors) - half_width_N)[beyond] / outside_N[beyond]
-    return max(_ASSUMED_WIDENING, float(np.quantile(lacking, COVERAGE, method="higher")))
+    lacking = np.sort((np.abs(log_errors) - half_width_N)[beyond] / outside_N[beyond])
+    return max(_ASSUMED_WIDENING, _conformal_quantile(lacking))
+
+
+def _conformal_quantile(ordered: Floats) -> float:
+    """The quantile that covers nine in ten of new values; with too few values, half as much again as the largest."""
+    rank = math.ceil((len(ordered) + 1) * COVERAGE)
+    return float(1.5 * ordered[-1] if rank > len(ordered) else ordered[rank - 1])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

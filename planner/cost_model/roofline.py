@@ -7,7 +7,8 @@
 terms count the FLOPs on what pads a dimension to a tile. The bandwidth falls smoothly where the working set, the bytes
 that a call touches, outgrows a level of the caches; the last term is the address translation of large tables. All
 constants are bounded: no rate may exceed the device's limits, so that the sum is positive and grows with the batch, and
-none may be absurdly low, so that a constant which the rows hardly determine does no harm beyond them.
+none may be absurdly low. Each has a prior, from what such devices usually reach, that leads where the rows tell little:
+a level of memory that no row reached costs what it usually does.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,8 +34,13 @@ _MOST_LOSS = 64
 _TILE = 16
 # The working set leaves a cache over about a doubling either way: associativity and other lines blur the edge.
 _EDGE_WIDTH = 0.7
-# Keeps constants that the rows do not determine small; far below any noise of the rows.
-_RIDGE = 1e-3
+# Priors, as shares of the limits: what rates are usually like, and how slow each level of the memory is.
+_USUAL_FLOPS_SHARE = 1 / 40
+_USUAL_BYTES_SHARES = {"byte": 1 / 20, "l2": 1 / 40, "l3": 1 / 80, "memory": 1 / 200}
+_USUAL_ROW_MS = 5e-5
+_USUAL_LOSS = 16
+# The noise of a row over the priors' spread, which is a factor of two: how much a prior weighs against rows.
+_PRIOR_WEIGHT = 0.05
 _ROUNDS = 6
 _HUBER = 1.345
 _LEAST_SCALE = 0.01
@@ -77,16 +83,20 @@ def fit_roofline(drivers: CostDrivers, latency_ms: Floats, limits: PhysicalLimit
     """Least squares on the relative error with Huber weights, so that a few wild rows do not bend the roof."""
     terms = _terms(drivers, limits.cache_bytes)
     lowest, highest = _bounds(tuple(terms), limits)
+    prior, spread = _priors(tuple(terms), limits)
     relative = np.column_stack(tuple(terms.values())) / latency_ms[:, None]
     largest = relative.max(axis=0)
     scale = np.where(largest > 0, largest, 1.0)
-    design, target = relative / scale, 1 - relative @ lowest
+    believed = _PRIOR_WEIGHT / spread
+    design = np.vstack((relative / scale, np.diag(believed / scale)))
+    target = np.concatenate((1 - relative @ lowest, believed * np.maximum(prior - lowest, 0.0)))
     room = (highest - lowest) * scale
-    weights = np.ones(len(latency_ms))
+    count = len(latency_ms)
+    weights = np.ones(len(target))
     solution = np.zeros(len(scale))
     for _ in range(_ROUNDS):
         solution = _bounded(design, target, weights, room)
-        weights = _huber_weights(design @ solution - target)
+        weights[:count] = _huber_weights((design @ solution - target)[:count])
     constants = lowest + solution / scale
     return Roofline(ms_per_unit=dict(zip(terms, constants.tolist(), strict=True)), cache_bytes=limits.cache_bytes)
 
@@ -128,13 +138,29 @@ def _bounds(names: Sequence[str], limits: PhysicalLimits) -> tuple[Floats, Float
     return chosen[:, 0], chosen[:, 1]
 
 
+def _priors(names: Sequence[str], limits: PhysicalLimits) -> tuple[Floats, Floats]:
+    """The usual constant of each term and its spread, in ms per unit; an infinite spread is no prior."""
+    usual_flop = MS_PER_S / (limits.flops_per_s * _USUAL_FLOPS_SHARE)
+    levels = {name: MS_PER_S / (limits.bytes_per_s * share) for name, share in _USUAL_BYTES_SHARES.items()}
+    known = {
+        "overhead": (0.0, np.inf),
+        "row": (0.0, _USUAL_ROW_MS),
+        "id": (0.0, _USUAL_ROW_MS),
+        "flop": (usual_flop, usual_flop),
+        "missed_byte": (0.0, levels["memory"]),
+        **{name: (cost, cost) for name, cost in levels.items()},
+    }
+    lost = (0.0, _USUAL_LOSS * usual_flop)
+    padded = (0.0, usual_flop)
+    chosen = np.array([known.get(name, padded if name.startswith("padding") else lost) for name in names])
+    return chosen[:, 0], chosen[:, 1]
+
+
 def _bounded(design: Floats, target: Floats, weights: Floats, room: Floats) -> Floats:
     from scipy.optimize import lsq_linear
 
-    ridge = _RIDGE * np.sqrt(len(target)) * np.eye(design.shape[1])
-    rows = np.vstack((design * weights[:, None], ridge))
-    wanted = np.concatenate((target * weights, np.zeros(len(ridge))))
-    return np.asarray(lsq_linear(rows, wanted, (0.0, room), method="bvls").x, dtype=np.float64)
+    found = lsq_linear(design * weights[:, None], target * weights, (0.0, room), method="bvls")
+    return np.asarray(found.x, dtype=np.float64)
 
 
 def _huber_weights(errors: Floats) -> Floats:

@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from planner.cost_model.accuracy import ErrorSummary, rank_agreement, summarise_errors
+from planner.cost_model.composition import CostModel
 from planner.cost_model.context import fit_context, leave_one_model_out
+from planner.cost_model.error_frames import KindShare, error_by_batch, error_by_share
 from planner.cost_model.estimates import Floats
 from planner.cost_model.family import HeldOut
 from planner.cost_model.features import family_of
+from planner.cost_model.generalisation import Beyond, beyond_frame, extrapolation, skewed_ids, summary_of
+from planner.cost_model.learning_curve import CurvePoint, curve_frame, learning_curve, points_for_error
 from planner.cost_model.model import FittedDeviceModel
 from planner.cost_model.noise import NoiseFloor, Remeasure, noise_floor
 from planner.cost_model.training_rows import WHOLE_MODEL, contention_notes
@@ -18,6 +22,7 @@ from planner.cost_model.unseen import UnseenDeviceModel
 from planner.cost_model.whole_models import MeasuredModel
 from planner.cost_model.whole_sums import Summed, sum_models
 from profiles.component import Component
+from profiles.hardware import LOCAL_CPU
 
 if TYPE_CHECKING:
     import polars as pl
@@ -49,6 +54,8 @@ class ValidationReport:
 
     `points` holds one row per held-out component and per whole model of `composed`: `kind, component, batch,
     measured_ms, predicted_ms, low_ms, high_ms, held_out`, the last false where a component could not be held out.
+    `by_batch` and `by_share` say where these errors lie. `curve`, `extrapolated` and `skewed` are empty unless asked
+    for: the error against the number of points, beyond the largest work, and on skews of ids never seen.
     """
 
     noise_floor: NoiseFloor
@@ -59,7 +66,22 @@ class ValidationReport:
     interval_coverage_90: float | None
     whole_model_coverage_90: float | None
     points: "pl.DataFrame"
+    by_batch: "pl.DataFrame"
+    by_share: "pl.DataFrame"
+    curve: tuple[CurvePoint, ...]
+    extrapolated: tuple[Beyond, ...]
+    skewed: tuple[Beyond, ...]
     notes: tuple[str, ...]
+
+    @property
+    def learning_curve(self) -> "pl.DataFrame":
+        """Columns `family, kind, points, order, mape`."""
+        return curve_frame(self.curve)
+
+    @property
+    def beyond(self) -> "pl.DataFrame":
+        """The rows of `extrapolated` and `skewed`, by what was left out."""
+        return beyond_frame((*self.extrapolated, *self.skewed))
 
     def to_object(self) -> dict[str, Any]:
         """The JSON form; `composed` holds nulls where no whole model was measured."""
@@ -72,6 +94,11 @@ class ValidationReport:
             "composed_known": _composed_object(self.composed_known),
             "interval_coverage_90": self.interval_coverage_90,
             "whole_model_coverage_90": self.whole_model_coverage_90,
+            "extrapolation": summary_of(self.extrapolated),
+            "skewed_ids_mape": summary_of(self.skewed)["mape"],
+            "points_for_10_percent": points_for_error(self.curve),
+            "by_batch": self.by_batch.to_dicts(),
+            "by_share": self.by_share.to_dicts(),
             "notes": list(self.notes),
         }
 
@@ -83,11 +110,13 @@ def validate(
     seed: int = 0,
     zipf: Mapping[str, float] | float = 0.0,
     remeasure: Remeasure | None = None,
+    thorough: bool = False,
 ) -> ValidationReport:
     """Held-out error per kind, composed error on measured models, coverage of the intervals, and the noise floor.
 
     A component is held out with all batches of its shape, five folds in turn, within whole models too; a whole model
-    is held out of the context that corrects it. `zipf` is the id skew that the whole models were measured under.
+    is held out of the context that corrects it. `zipf` is the id skew that the whole models were measured under. A
+    `thorough` validation fits some hundred models more, for the learning curve, extrapolation and unseen skews.
     """
     held_out = [family.held_out for family in model.families.values()]
     unseen_model = UnseenDeviceModel(model)
@@ -95,6 +124,7 @@ def validate(
     composed, known_ms = (leave_one_model_out(one.sums, fit_context) for one in (unseen, known))
     points = [point for one in held_out for point in _held_out_points(one)]
     model_points = _model_points(whole_models, composed, unseen)
+    frame = _frame([*points, *model_points])
     return ValidationReport(
         noise_floor=noise_floor(model.rows, remeasure, seed=seed),
         components=_by_kind(held_out),
@@ -103,7 +133,12 @@ def validate(
         composed_known=_composed(whole_models, known_ms[0]),
         interval_coverage_90=_coverage(points),
         whole_model_coverage_90=_coverage(model_points),
-        points=_frame([*points, *model_points]),
+        points=frame,
+        by_batch=error_by_batch(frame),
+        by_share=error_by_share(frame, _shares(unseen_model, whole_models, zipf)),
+        curve=learning_curve(model, seed=seed) if thorough else (),
+        extrapolated=extrapolation(model, seed=seed) if thorough else (),
+        skewed=skewed_ids(model, seed=seed) if thorough else (),
         notes=(
             *model.notes,
             *unseen_model.notes,
@@ -111,6 +146,21 @@ def validate(
             *contention_notes("whole models", [one.latency for one in whole_models]),
         ),
     )
+
+
+def _shares(
+    model: UnseenDeviceModel, whole_models: Sequence[MeasuredModel], zipf: Mapping[str, float] | float
+) -> list[KindShare]:
+    """Each kind's share of each whole model, 0 where the model has none of it."""
+    shares: list[dict[str, float]] = []
+    for one in whole_models:
+        latency = CostModel(models={LOCAL_CPU: model}).predict_model(one.spec, (one.batch,), LOCAL_CPU, zipf)
+        of_kind: dict[str, float] = {}
+        for part in latency.components:
+            of_kind[part.kind] = of_kind.get(part.kind, 0.0) + part.share
+        shares.append(of_kind)
+    kinds = sorted({kind for one in shares for kind in one})
+    return [(kind, one.get(kind, 0.0)) for kind in kinds for one in shares]
 
 
 def _coverage(points: Sequence[Mapping[str, Any]]) -> float | None:

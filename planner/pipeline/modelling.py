@@ -8,19 +8,18 @@ from planner.cost_model.context import Context
 from planner.cost_model.estimates import DeviceModel
 from planner.cost_model.model import FittedDeviceModel, fit_device_model
 from planner.cost_model.noise import remeasure_with
-from planner.cost_model.training_rows import WHOLE_MODEL
 from planner.cost_model.validation import ValidationReport, validate
 from planner.cost_model.whole_models import MeasuredModel, stored_whole_models
 from planner.cost_model.whole_sums import context_of
 from planner.pipeline.data import StudyData
 from planner.pipeline.measuring import MODEL_BATCHES, validation_models
+from planner.pipeline.profile_sources import sourced_rows
 from planner.pipeline.sweeping import candidate_models, sweep_options
 from planner.pipeline.workspace import Workspace
 from planner.progress import Progress
 from planner.study import DeviceSection, Study
 from profiles.errors import InputError
 from profiles.executors import Executor
-from profiles.fingerprint import current_fingerprint
 from profiles.hardware import LOCAL_CPU
 from profiles.records import ComponentProfile
 from profiles.store import ProfileStore
@@ -31,26 +30,8 @@ __all__ = ["device_rows", "fit_cost_model", "validate_study"]
 
 
 def device_rows(study: Study, workspace: Workspace, kind: str) -> tuple[ComponentProfile, ...]:
-    """Measured rows of one kind of device, whole models among them, all of one set-up: the present one here, else the
-    newest.
-
-    Raises:
-        InputError: this machine's rows are all of another set-up (library versions, threads); names what to do.
-    """
-    rows = [row for row in ProfileStore(workspace.profiles).load() if row.device == kind]
-    measured = [row for row in rows if row.provenance == "measured"]
-    components = [row for row in measured if row.kind != WHOLE_MODEL]
-    if not components:
-        return ()
-    key = components[-1].fingerprint.device_key()
-    if kind == LOCAL_CPU:
-        key = current_fingerprint(kind, study.sweep.threads).device_key()
-        if all(row.fingerprint.device_key() != key for row in components):
-            raise InputError(
-                f"{workspace.profiles}: its {len(components)} rows of {kind} were measured under another set-up "
-                f"({components[-1].fingerprint.device_key()}; now {key}): sweep again"
-            )
-    return tuple(row for row in measured if row.fingerprint.device_key() == key)
+    """Measured rows of one kind of device, whole models among them, all of one set-up; see `sourced_rows`."""
+    return sourced_rows(study, workspace, kind).rows
 
 
 def fit_cost_model(study: Study, data: StudyData, workspace: Workspace) -> CostModel:
@@ -65,8 +46,10 @@ def fit_cost_model(study: Study, data: StudyData, workspace: Workspace) -> CostM
     contexts: dict[str, Context] = {}
     for kind in dict.fromkeys(device.kind for device in study.devices):
         devices = [device for device in study.devices if device.kind == kind]
-        if rows := device_rows(study, workspace, kind):
+        found = sourced_rows(study, workspace, kind)
+        if rows := found.rows:
             fitted = fit_device_model(rows, work_of, seed=study.seed, hardware=devices[0].hardware)
+            fitted = replace(fitted, notes=(*found.notes, *fitted.notes))
             whole = _stored_models(study, data, workspace, rows[-1].fingerprint.device_key())
             models |= {device.name: replace(fitted, busy_w=_power(device)) for device in devices}
             contexts |= dict.fromkeys([device.name for device in devices], context_of(fitted, whole, data.zipf))
@@ -83,8 +66,12 @@ def validate_study(
     cost_model: CostModel,
     progress: Progress,
     executor: Executor | None = None,
+    *,
+    thorough: bool = False,
 ) -> ValidationReport:
     """Held-out and composed errors on this machine, beside the noise floor of a second measurement.
+
+    A `thorough` one adds the learning curve, extrapolation and unseen skews of ids.
 
     Raises:
         InputError: this machine is not among the study's devices, so there is nothing to hold the model against.
@@ -98,7 +85,7 @@ def validate_study(
     whole = _stored_models(study, data, workspace, model.rows.fingerprint.device_key())
     remeasure = remeasure_with(RecommendationProvider(), executor or InProcessExecutor(), sweep_options(study))
     with progress.stage("validating the cost model"):
-        return validate(model, whole, seed=study.seed, zipf=data.zipf, remeasure=remeasure)
+        return validate(model, whole, seed=study.seed, zipf=data.zipf, remeasure=remeasure, thorough=thorough)
 
 
 def _stored_models(study: Study, data: StudyData, workspace: Workspace, device_key: str) -> tuple[MeasuredModel, ...]:

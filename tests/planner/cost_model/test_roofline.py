@@ -19,10 +19,25 @@ def fitted(components: list[Component], factors: np.ndarray | float = 1.0) -> Ro
 
 
 def test_recovers_a_known_roofline() -> None:
-    constants = fitted(linears(random_sizes(20, 1))).ms_per_unit
-    assert constants["overhead"] == pytest.approx(5e-3, rel=0.05)
-    assert 1e3 / constants["flop"] == pytest.approx(60e9, rel=0.05)
-    assert 1e3 / constants["byte"] == pytest.approx(12e9, rel=0.1)
+    components = linears(random_sizes(20, 1))
+    roofline = fitted(components)
+    truth = np.array([roofline_ms(component) for component in components])
+    assert roofline.ms_per_unit["overhead"] == pytest.approx(5e-3, rel=0.05)
+    assert 1e3 / roofline.ms_per_unit["flop"] == pytest.approx(60e9, rel=0.1)
+    np.testing.assert_allclose(roofline.predict(drivers_of(components, work_of)), truth, rtol=0.05)
+
+
+def test_a_level_of_memory_that_no_row_reached_costs_what_it_usually_does() -> None:
+    small = fitted(linears([(8, 8), (16, 16), (8, 32)], (1, 4, 16)))
+    usual = 1e3 / (LIMITS.bytes_per_s / 200)
+    assert 0.5 * usual < small.ms_per_unit["memory"] < 2 * usual
+
+
+def test_padding_to_tiles_is_told_from_work() -> None:
+    components = linears([(256, n) for n in (1, 5, 16, 17, 31, 32, 40, 48, 64, 65)], (64, 512))
+    padded = np.array([2e-3 + 2.0 * c.batch * 256 * -(-int(c["out_features"]) // 16) * 16 / 50e6 for c in components])
+    roofline = fit_roofline(drivers_of(components, work_of), padded, LIMITS)
+    np.testing.assert_allclose(roofline.predict(drivers_of(components, work_of)), padded, rtol=0.1)
 
 
 def test_a_few_wild_rows_do_not_bend_the_roof() -> None:
@@ -58,6 +73,11 @@ def test_is_positive_and_grows_with_the_batch_whatever_it_was_fitted_on(
     predicted = fitted(components, noise).predict(drivers_of(grown, work_of))
     assert predicted[0] > 0
     assert np.all(np.diff(predicted) >= 0)
+
+
+def test_refuses_caches_that_do_not_grow() -> None:
+    with pytest.raises(InputError, match=r"cache_bytes must be > 0 and grow"):
+        PhysicalLimits(flops_per_s=1.0, bytes_per_s=1.0, cache_bytes=(1.0, 1.0, 2.0))
 
 
 def test_refuses_limits_that_are_not_positive() -> None:

@@ -115,6 +115,17 @@ def test_held_out_errors_are_near_the_noise_and_intervals_cover() -> None:
     assert report.to_object()["composed"]["mape"] is None
 
 
+def test_a_thorough_validation_looks_beyond_the_rows() -> None:
+    profiles = profiles_of(linears(random_sizes(12, 1), (1, 64, 512)), stepped_ms, noise=0.02)
+    report = validate(fit_device_model(profiles, work_of), (), thorough=True)
+    body = json.loads(json.dumps(report.to_object(), allow_nan=False))
+    assert set(body["extrapolation"]) == {"rows", "mape", "flagged_share", "coverage"}
+    assert body["extrapolation"]["rows"] == report.beyond.height > 0
+    assert set(body["points_for_10_percent"]) == {"linear"}
+    assert body["skewed_ids_mape"] is None
+    assert report.learning_curve.height == len(report.curve) > 0
+
+
 def test_a_single_row_cannot_be_held_out() -> None:
     report = validate(fit_device_model(profiles_of(linears([(8, 8)], (1,))), work_of), ())
     assert report.components == ()

@@ -1,0 +1,129 @@
+"""How the held-out error falls with the number of measured points: what a sweep's budget buys.
+
+A quarter of each family's shapes is held out; models are fitted on nested seeded subsets of the others. Between two
+sizes the error is interpolated in the logarithms of both.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.cost_model.core_model import fit_core
+from planner.cost_model.estimates import Floats
+from planner.cost_model.features import CostDrivers, WorkFormula, drivers_of, family_of
+from planner.cost_model.intervals import fold_numbers
+from planner.cost_model.model import FittedDeviceModel
+from planner.cost_model.roofline import PhysicalLimits
+from planner.cost_model.training_rows import limits_of
+from profiles.component import Component
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["CurvePoint", "curve_frame", "learning_curve", "points_for_error"]
+
+_SIZES = (10, 15, 20, 30, 45, 60, 90, 120, 180, 240, 360)
+_ORDERS = 3
+# One fold of four is held out.
+_PARTS = 4
+_FEWEST_ROWS = 16
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CurvePoint:
+    """Mean absolute relative error on held-out rows after `points` measured ones, as a fraction, by order of points."""
+
+    family: str
+    kind: str
+    points: int
+    order: int
+    mape: float
+
+
+def learning_curve(model: FittedDeviceModel, *, seed: int, sizes: Sequence[int] = _SIZES) -> tuple[CurvePoint, ...]:
+    """The curve of every family with 16 rows or more; sizes beyond its rows are left out, all of its rows are added."""
+    limits, labels = limits_of(model.rows.fingerprint), model.rows.label_ms
+    found: list[CurvePoint] = []
+    for name, family in model.families.items():
+        at = np.array([i for i, one in enumerate(model.rows.components) if family_of(one) == name])
+        if len(at) >= _FEWEST_ROWS:
+            components = [model.rows.components[i] for i in at.tolist()]
+            errors = _family_curve(components, labels[at], model.work, limits, sizes, seed)
+            found += [
+                CurvePoint(family=name, kind=family.kind, points=points, order=order, mape=mape)
+                for order, points, mape in errors
+            ]
+    return tuple(found)
+
+
+def points_for_error(points: Sequence[CurvePoint], goal: float = 0.1) -> dict[str, float | None]:
+    """Points per kind after which the error, the median over orders, stays within the goal; None: not reached.
+
+    Of several families of a kind the one that needs most counts.
+    """
+    needed: dict[str, float | None] = {}
+    for family in dict.fromkeys(point.family for point in points):
+        own = [point for point in points if point.family == family]
+        sizes = sorted({point.points for point in own})
+        errors = [float(np.median([point.mape for point in own if point.points == size])) for size in sizes]
+        count, kind = _crossing(sizes, errors, goal), own[0].kind
+        before = needed.get(kind, 0.0)
+        needed[kind] = None if count is None or before is None else max(before, count)
+    return needed
+
+
+def curve_frame(points: Sequence[CurvePoint]) -> "pl.DataFrame":
+    """Columns `family, kind, points, order, mape`."""
+    import polars as pl
+
+    columns = {"family": pl.String, "kind": pl.String, "points": pl.Int64, "order": pl.Int64, "mape": pl.Float64}
+    return pl.DataFrame([{name: getattr(point, name) for name in columns} for point in points], schema=columns)
+
+
+def _family_curve(
+    components: Sequence[Component],
+    label_ms: Floats,
+    work: WorkFormula,
+    limits: PhysicalLimits,
+    sizes: Sequence[int],
+    seed: int,
+) -> list[tuple[int, int, float]]:
+    """(order, points, error) of one family."""
+    drivers = drivers_of(components, work)
+    held = fold_numbers(components, seed=seed, folds=_PARTS) == 0
+    known, asked = np.flatnonzero(~held), np.flatnonzero(held)
+    wanted = [*(size for size in sizes if size < len(known)), len(known)]
+    found = []
+    for order in range(_ORDERS):
+        shuffled = np.random.default_rng((seed, order)).permutation(known)
+        # With all the points, every order is the same.
+        for size in wanted if order == 0 else wanted[:-1]:
+            error = _error(drivers, label_ms, np.sort(shuffled[:size]), asked, limits, seed)
+            found.append((order, size, error))
+    return found
+
+
+def _error(
+    drivers: CostDrivers,
+    label_ms: Floats,
+    known: NDArray[np.int64],
+    asked: NDArray[np.int64],
+    limits: PhysicalLimits,
+    seed: int,
+) -> float:
+    core = fit_core(drivers.take(known), label_ms[known], limits, seed=seed)
+    return float(np.mean(np.abs(core.predict(drivers.take(asked)) / label_ms[asked] - 1)))
+
+
+def _crossing(sizes: Sequence[int], errors: Sequence[float], goal: float) -> float | None:
+    above = [i for i, error in enumerate(errors) if error > goal]
+    if not above:
+        return float(sizes[0])
+    last = above[-1]
+    if last == len(sizes) - 1:
+        return None
+    low, high = np.log(errors[last] / goal), np.log(goal / max(errors[last + 1], 1e-9))
+    return float(sizes[last] * (sizes[last + 1] / sizes[last]) ** (low / (low + high)))
