@@ -132,7 +132,7 @@ def validate(study: StudyFile, out: Out = None, ray: Ray = None, json: Json = Fa
     with job.progress.stage("fitting the cost model"):
         cost_model = fit_cost_model(job.study, data, job.workspace)
     with measuring_on(ray) as executor:
-        report = validate_study(job.study, data, job.workspace, cost_model, job.progress, executor)
+        report = validate_study(job.study, data, job.workspace, cost_model, job.progress, executor, thorough=True)
     if json:
         print_json(report.to_object())
     else:
