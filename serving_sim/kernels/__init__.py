@@ -39,7 +39,7 @@ from serving_sim.kernels.arrays import (
     Totals,
     Waiting,
 )
-from serving_sim.kernels.dual import dual_gradient, dual_sum_chunk, least_cost
+from serving_sim.kernels.dual import dual_gradient, dual_in_windows, dual_sum_chunk, least_cost
 from serving_sim.kernels.market import Market, new_market
 from serving_sim.kernels.priced import serve_priced
 from serving_sim.kernels.serving import (
@@ -89,6 +89,7 @@ __all__ = [
     "account_chunk",
     "compile_steps",
     "dual_gradient",
+    "dual_in_windows",
     "dual_sum_chunk",
     "expected_wait_ms",
     "least_cost",
