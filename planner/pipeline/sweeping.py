@@ -2,17 +2,23 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from planner.cost_model.features import family_of
+from planner.cost_model.sampling import SamplingBudget, spaces_of
+from planner.cost_model.sampling.adaptive import SamplingProgress, adaptive_sweep
 from planner.cost_model.traffic import in_context
+from planner.cost_model.training_rows import component_of
 from planner.pipeline.data import StudyData
+from planner.pipeline.profile_sources import calibrated_rows, other_setups
 from planner.pipeline.workspace import Workspace
 from planner.progress import Progress
 from planner.search import build_candidate, enumerate_choices
 from planner.study import Study, SweepSection
 from profiles.component import Component
 from profiles.executors import Executor
+from profiles.records import Fingerprint
 from profiles.store import ProfileStore
 from profiles.sweep import SweepOptions, SweepProgress, SweepResult, sweep
 from representations.components import components_of, work_of
@@ -23,6 +29,9 @@ __all__ = ["candidate_models", "measured_kinds", "study_components", "sweep_opti
 
 # A space larger than this is represented by a sample; the cost model fills in the rest.
 MOST_CANDIDATES = 400
+# Contended visits of a component that are thrown away.
+_RETAKES = 2
+_ALL = 10**6
 
 
 def candidate_models(study: Study, data: StudyData) -> tuple[ModelSpec, ...]:
@@ -72,6 +81,7 @@ def sweep_options(study: Study) -> SweepOptions:
         visits=section.visits,
         seconds_per_visit=section.milliseconds_per_visit / 1e3,
         seed=study.seed,
+        retakes=_RETAKES,
     )
 
 
@@ -84,35 +94,93 @@ def sweep_study(
 ) -> Mapping[str, SweepResult]:
     """Measure the components that the store does not have yet, on each kind of device in turn.
 
+    Where the store holds rows of another set-up, what differs is said, and everything is measured anew. Families that
+    the study's calibration holds are left to it.
+
     Raises:
         StorageError: a row cannot be written; finished rows stay.
     """
-    components = study_components(candidate_models(study, data), study.sweep, data.zipf)
-    store = ProfileStore(workspace.profiles)
-    kinds = measured_kinds(study, executor)
-    return {kind: _sweep_kind(study, kind, components, store, progress, executor) for kind in kinds}
+    from profiles.executors.in_process import InProcessExecutor
 
-
-def _sweep_kind(
-    study: Study,
-    kind: str,
-    components: Sequence[Component],
-    store: ProfileStore,
-    progress: Progress,
-    executor: Executor | None,
-) -> SweepResult:
-    with progress.stage(f"measuring {len(components)} components on {kind}", len(components)) as stage:
-
-        def tell(now: SweepProgress) -> None:
-            skipped = f", {now.skipped} skipped" if now.skipped else ""
-            stage.update(now.done, now.total, f"{now.visits_left} visits left{skipped}")
-
-        return sweep(
-            components,
-            RecommendationProvider(),
-            store,
-            device=kind,
-            executor=executor,
-            options=sweep_options(study),
-            progress=tell,
+    models = candidate_models(study, data)
+    section = replace(study.sweep, components=_ALL) if study.sweep.adaptive else study.sweep
+    components = study_components(models, section, data.zipf)
+    results: dict[str, SweepResult] = {}
+    for kind in measured_kinds(study, executor):
+        run = _KindSweep(
+            study=study,
+            kind=kind,
+            store=ProfileStore(workspace.profiles),
+            progress=progress,
+            executor=executor or InProcessExecutor(),
         )
+        run.tell_other_setups()
+        held = {family_of(component_of(row)) for row in calibrated_rows(study, kind, run.fingerprint)}
+        results[kind] = run.measure([component for component in components if family_of(component) not in held])
+    return results
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _KindSweep:
+    """The sweep of one kind of device."""
+
+    study: Study
+    kind: str
+    store: ProfileStore
+    progress: Progress
+    executor: Executor
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """What is measured now will carry."""
+        return self.executor.fingerprint(self.kind, self.study.sweep.threads)
+
+    def tell_other_setups(self) -> None:
+        """Say which rows of the store do not count, and why."""
+        for other in other_setups(self.store.load(), self.fingerprint):
+            self.progress.say(f"{self.store.directory}: {other}: not used, measuring anew")
+
+    def measure(self, components: Sequence[Component]) -> SweepResult:
+        """All of them, or where they are few enough to tell of the rest."""
+        return self._adaptive(components) if self.study.sweep.adaptive else self._all(components)
+
+    def _all(self, components: Sequence[Component]) -> SweepResult:
+        title = f"measuring {len(components)} components on {self.kind}"
+        with self.progress.stage(title, len(components)) as stage:
+            return sweep(
+                components,
+                RecommendationProvider(),
+                self.store,
+                device=self.kind,
+                executor=self.executor,
+                options=sweep_options(self.study),
+                progress=lambda now: stage.update(now.done, now.total, _left(now)),
+            )
+
+    def _adaptive(self, components: Sequence[Component]) -> SweepResult:
+        with self.progress.stage(f"sampling {len(components)} components on {self.kind}") as stage:
+
+            def tell(now: SamplingProgress) -> None:
+                error = "" if now.worst_error is None else f", worst {now.worst} at {now.worst_error:.1%}"
+                note = f"round {now.round}, {now.open_families} families{error}, {_left(now.sweep)}"
+                stage.update(now.sweep.done, now.sweep.total, note)
+
+            result = adaptive_sweep(
+                spaces_of(components, work_of),
+                RecommendationProvider(),
+                self.store,
+                device=self.kind,
+                executor=self.executor,
+                options=sweep_options(self.study),
+                budget=SamplingBudget(goal=self.study.sweep.goal),
+                progress=tell,
+            )
+        for one in result.families:
+            error = "too few for a model" if one.error is None else f"error {one.error:.1%}"
+            self.progress.say(f"{one.family}: {one.points} points, {error}, stopped by {one.stopped}")
+        return result.sweep
+
+
+def _left(now: SweepProgress) -> str:
+    skipped = f", {now.skipped} skipped" if now.skipped else ""
+    return f"{now.visits_left} visits left{skipped}"

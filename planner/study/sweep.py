@@ -14,6 +14,9 @@ class SweepSection:
     """Batch sizes to measure each component at, and bounds on the time spent.
 
     `components` caps how many distinct (component, batch) points are measured; the cost model fills in the rest.
+    `adaptive` chooses them where the model of their family is least certain instead, until it is wrong by no more than
+    `goal` on shapes held out. `profiles` is a folder of a calibration, relative to the study: families that it holds
+    are not measured. `allow_stale` admits measurements of another set-up.
     """
 
     __pydantic_config__: ClassVar = STRICT
@@ -22,6 +25,10 @@ class SweepSection:
     visits: int = 3
     milliseconds_per_visit: float = 8.0
     threads: int = 1
+    adaptive: bool = False
+    goal: float = 0.05
+    profiles: str | None = None
+    allow_stale: bool = False
 
     def __post_init__(self) -> None:
         if len(self.batches) < 2 or min(self.batches) < 1 or len(set(self.batches)) < len(self.batches):
@@ -29,5 +36,7 @@ class SweepSection:
         for name in ("components", "visits", "threads"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name}: must be >= 1, but got {getattr(self, name)}")
+        if not 0 < self.goal < 1:
+            raise InputError(f"goal: must be in (0, 1), but got {self.goal}")
         if not self.milliseconds_per_visit > 0:
             raise InputError(f"milliseconds_per_visit: must be > 0, but got {self.milliseconds_per_visit}")

@@ -1,0 +1,104 @@
+"""Where the measurements of a study's devices come from, and whether they may be used.
+
+The study's own store comes first, then the calibration that it is pointed at (`[sweep] profiles`), then what ships with
+the package. Rows of this machine must be of its present set-up; those of a device elsewhere are of one set-up, the
+newest.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from planner.cost_model.training_rows import WHOLE_MODEL
+from planner.pipeline.workspace import Workspace
+from planner.study import Study
+from profiles.errors import InputError
+from profiles.fingerprint import current_fingerprint
+from profiles.hardware import LOCAL_CPU
+from profiles.records import ComponentProfile, Fingerprint
+from profiles.setups import setup_differences
+from profiles.shipped import shipped_profiles
+from profiles.store import ProfileStore
+
+__all__ = ["SourcedRows", "calibrated_rows", "other_setups", "sourced_rows"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SourcedRows:
+    """Measured rows of one set-up, whole models among them, and what a reader of their predictions must know."""
+
+    rows: tuple[ComponentProfile, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def sourced_rows(study: Study, workspace: Workspace, kind: str) -> SourcedRows:
+    """The rows of one kind of device; none where none were measured.
+
+    Raises:
+        InputError: this machine's rows are all of another set-up, and `[sweep] allow_stale` does not admit them; names
+            what differs.
+    """
+    stored = _measured(ProfileStore(workspace.profiles).load(), kind)
+    calibrated = _calibrated(study, kind)
+    if kind == LOCAL_CPU:
+        return _local(study, [*calibrated, *stored])
+    for rows, note in ((stored, ""), (calibrated, ""), (list(shipped_profiles(kind)), "measured elsewhere")):
+        if components := _components(rows):
+            newest = components[-1].fingerprint
+            notes = (f"{kind}: {note}, on {newest.timestamp[:10]} ({newest.processor})",) if note else ()
+            return SourcedRows(rows=_of_setup(rows, newest), notes=notes)
+    return SourcedRows()
+
+
+def calibrated_rows(study: Study, kind: str, now: Fingerprint) -> tuple[ComponentProfile, ...]:
+    """Components that the study's calibration holds of a device, measured under the present set-up."""
+    return _of_setup(_components(_calibrated(study, kind)), now)
+
+
+def other_setups(rows: Sequence[ComponentProfile], now: Fingerprint) -> tuple[str, ...]:
+    """For each other set-up among the rows of this device, how many there are and what differs."""
+    setups: dict[str, list[ComponentProfile]] = {}
+    for row in rows:
+        if row.device == now.device and row.fingerprint.device_key() != now.device_key():
+            setups.setdefault(row.fingerprint.device_key(), []).append(row)
+    return tuple(
+        f"{len(found)} rows of {now.device} with {', '.join(setup_differences(found[0].fingerprint, now))}"
+        for found in setups.values()
+    )
+
+
+def _local(study: Study, rows: Sequence[ComponentProfile]) -> SourcedRows:
+    components = _components(rows)
+    if not components:
+        return SourcedRows()
+    now = current_fingerprint(LOCAL_CPU, study.sweep.threads)
+    if _components(present := _of_setup(rows, now)):
+        return SourcedRows(rows=present)
+    newest = components[-1].fingerprint
+    differing = "; ".join(setup_differences(newest, now))
+    if not study.sweep.allow_stale:
+        raise InputError(
+            f"profiles: the {len(components)} of {LOCAL_CPU} were measured under another set-up: {differing}; "
+            "sweep again, or admit them by --allow-stale"
+        )
+    return SourcedRows(rows=_of_setup(rows, newest), notes=(f"stale: measured under another set-up: {differing}",))
+
+
+def _calibrated(study: Study, kind: str) -> list[ComponentProfile]:
+    if study.sweep.profiles is None:
+        return []
+    folder = study.folder / study.sweep.profiles
+    if not folder.is_dir():
+        raise InputError(f"sweep.profiles: must be a folder of profiles, but there is no {folder}")
+    return _measured(ProfileStore(folder).load(), kind)
+
+
+def _measured(rows: Sequence[ComponentProfile], kind: str) -> list[ComponentProfile]:
+    return [row for row in rows if row.device == kind and row.provenance == "measured"]
+
+
+def _components(rows: Sequence[ComponentProfile]) -> list[ComponentProfile]:
+    return [row for row in rows if row.kind != WHOLE_MODEL]
+
+
+def _of_setup(rows: Sequence[ComponentProfile], setup: Fingerprint) -> tuple[ComponentProfile, ...]:
+    return tuple(row for row in rows if row.fingerprint.device_key() == setup.device_key())

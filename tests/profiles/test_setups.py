@@ -1,0 +1,21 @@
+from dataclasses import replace
+
+from profiles.setups import setup_differences
+from tests.profiles.rows import row
+
+NOW = replace(row("a").fingerprint, threads=1, libraries=(("torch", "2.13"), ("cpu capability", "AVX2")))
+
+
+def test_equal_set_ups_differ_in_nothing_whenever_they_measured() -> None:
+    assert setup_differences(replace(NOW, timestamp="1999", git_revision="abc"), NOW) == ()
+
+
+def test_every_difference_is_named_with_both_values() -> None:
+    stored = replace(NOW, threads=2, driver="cuda 12", libraries=(("torch", "2.12"), ("numba", "0.6")))
+    assert setup_differences(stored, NOW) == (
+        "threads 2 (now 1)",
+        "driver cuda 12 (now none)",
+        "cpu capability absent (now AVX2)",
+        "numba 0.6 (now absent)",
+        "torch 2.12 (now 2.13)",
+    )
