@@ -3,6 +3,7 @@
 BENCHMARKS = (
     "accuracy_flights",
     "accuracy_synthetic",
+    "accuracy_temporal",
     "cost_model",
     "dhe_accuracy",
     "dhe_encoder",

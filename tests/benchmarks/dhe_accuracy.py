@@ -19,10 +19,10 @@ __all__ = ["BENCHMARK", "explained"]
 
 _ROWS = 80_000
 _INTRODUCTION = f"""\
-On the first {_ROWS:,} rows, split at random: the flights DLRM with a DHE for every feature: k = {", ".join(map(str, HASHES))} hashes, three shapes of the decoder's
-hidden layers ({", ".join(DECODERS)}), each tuned with the same budget
-and trained for two epochs. The published finding (Hsia et al., arXiv
-2302.10872) is that k decides the accuracy and the decoder's shape barely matters."""
+The flights DLRM on the first {_ROWS:,} rows, split at random, with a DHE for every feature:
+k = {", ".join(map(str, HASHES))} hashes, three shapes of the decoder's hidden layers ({", ".join(DECODERS)}), each
+tuned with the same budget and trained for at most two epochs. The published finding (Hsia et al., arXiv 2302.10872) is
+that k decides the accuracy and the decoder's shape barely matters."""
 _MEANING = """\
 - **explained**: share of the variance of the cells' mean AUC, as in a two-way analysis of variance without
   replication: between rows (k), between columns (shape), and what is left."""
