@@ -66,8 +66,12 @@ def validate_study(
     cost_model: CostModel,
     progress: Progress,
     executor: Executor | None = None,
+    *,
+    thorough: bool = False,
 ) -> ValidationReport:
     """Held-out and composed errors on this machine, beside the noise floor of a second measurement.
+
+    A `thorough` one adds the learning curve, extrapolation and unseen skews of ids.
 
     Raises:
         InputError: this machine is not among the study's devices, so there is nothing to hold the model against.
@@ -81,7 +85,7 @@ def validate_study(
     whole = _stored_models(study, data, workspace, model.rows.fingerprint.device_key())
     remeasure = remeasure_with(RecommendationProvider(), executor or InProcessExecutor(), sweep_options(study))
     with progress.stage("validating the cost model"):
-        return validate(model, whole, seed=study.seed, zipf=data.zipf, remeasure=remeasure)
+        return validate(model, whole, seed=study.seed, zipf=data.zipf, remeasure=remeasure, thorough=thorough)
 
 
 def _stored_models(study: Study, data: StudyData, workspace: Workspace, device_key: str) -> tuple[MeasuredModel, ...]:
