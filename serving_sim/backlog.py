@@ -3,9 +3,10 @@
 A bin that would begin after the last one makes all twice as wide: neighbours become one. So the memory is the same for
 any number of queries, and the counts are exact.
 
-Shape suffixes: T bins of time, D devices.
+Shape suffixes: T bins of time, D devices, G groups of bins.
 """
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,6 +19,8 @@ from serving_sim.kernels.backlog import add_backlog
 __all__ = ["MOST_BINS", "Backlog", "QueueOverTime"]
 
 MOST_BINS = 128
+_QUERIES_PER_MEAN, _FEWEST_MEANS = 50, 20
+_SIGMAS_APART = 3.0
 
 Floats = NDArray[np.float64]
 
@@ -84,12 +87,22 @@ class Backlog:
     def settling_share(self) -> float:
         """The share of the run that MSER would cut off its start (White, 1997), from the bins' mean latencies.
 
-        Of all cuts within the first half, the one with the least squared standard error of the mean of the rest.
+        Of all cuts within the first half, the one with the least squared standard error of the mean of the rest, if
+        what it cuts is apart by three standard deviations of the rest. Bins are taken together until they hold enough
+        queries on average; a run too short for that is taken as settled.
         """
         count_T = self.count_TD.sum(axis=1)
-        mean_T = self.latency_ms_T[count_T > 0] / count_T[count_T > 0]
-        errors = [float(np.var(mean_T[cut:])) / (len(mean_T) - cut) for cut in range(len(mean_T) // 2)]
-        return int(np.argmin(errors)) / len(mean_T) if errors else 0.0
+        used = int(np.flatnonzero(count_T)[-1]) + 1 if count_T.any() else 0
+        together = max(1, math.ceil(_QUERIES_PER_MEAN * used / max(int(count_T.sum()), 1)))
+        if used // together < _FEWEST_MEANS:
+            return 0.0
+        starts = np.arange(0, used, together)
+        count_G, latency_ms_G = np.add.reduceat(count_T, starts), np.add.reduceat(self.latency_ms_T, starts)
+        mean_G = latency_ms_G[count_G > 0] / count_G[count_G > 0]
+        errors = [float(np.var(mean_G[cut:])) / (len(mean_G) - cut) for cut in range(len(mean_G) // 2)]
+        cut = int(np.argmin(errors))
+        is_apart = cut and abs(mean_G[:cut].mean() - mean_G[cut:].mean()) > _SIGMAS_APART * mean_G[cut:].std()
+        return cut / len(mean_G) if is_apart else 0.0
 
     def _widen(self) -> None:
         half = MOST_BINS // 2

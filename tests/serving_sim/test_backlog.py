@@ -32,11 +32,17 @@ def test_refused_queries_wait_nowhere() -> None:
     assert backlog.count_TD.sum() == 1
 
 
-def test_an_even_run_has_settled_and_one_with_a_slow_start_has_not() -> None:
-    even, slow = Backlog(bin_ms=1.0, devices=1), Backlog(bin_ms=1.0, devices=1)
-    for backlog, start_ms in ((even, 1.0), (slow, 100.0)):
-        waits = [start_ms if place < 20 else 1.0 for place in range(100)]
-        backlog.add(chunk_of([float(i) for i in range(100)], waits, [0] * 100), 100, np.zeros(1, dtype=np.int64))
-    assert slow.settling_share() == 0.2
-    assert even.settling_share() == 0.0
-    assert Backlog(bin_ms=1.0, devices=1).settling_share() == 0.0
+@pytest.mark.parametrize(("start_ms", "cut"), [(1.0, 0.0), (100.0, 0.2)])
+def test_a_slow_start_is_cut_and_an_even_one_is_not(start_ms: float, cut: float) -> None:
+    backlog = Backlog(bin_ms=1.0, devices=1)
+    waits = [start_ms if place < 1000 else 1.0 for place in range(5000)]
+    arrivals = [place / 50 for place in range(5000)]
+    backlog.add(chunk_of(arrivals, waits, [0] * 5000), 5000, np.zeros(1, dtype=np.int64))
+    assert backlog.settling_share() == cut
+
+
+def test_a_short_run_is_taken_as_settled() -> None:
+    backlog = Backlog(bin_ms=1.0, devices=1)
+    assert backlog.settling_share() == 0.0
+    backlog.add(chunk_of([0.0, 50.0, 100.0], [9.0, 0.0, 0.0], [0, 0, 0]), 3, np.zeros(1, dtype=np.int64))
+    assert backlog.settling_share() == 0.0
