@@ -106,20 +106,36 @@ class CostModel:
             UnknownNameError: an unknown device, or a component that its model has never seen.
             InputError: no batch.
         """
+        placed = [components_of(spec, batch, zipf=zipf) for batch in batches]
+        inputs = [input_bytes(spec.features, spec.dense_features, batch) for batch in batches]
+        resident = spec.parameter_bytes if resident_bytes is None else resident_bytes
+        return self.predict_placed(placed, batches, device, input_bytes=inputs, resident_bytes=resident)
+
+    def predict_placed(
+        self,
+        placed: Sequence[Sequence[PlacedComponent]],
+        batches: Sequence[int],
+        device: str,
+        *,
+        input_bytes: Sequence[float],
+        resident_bytes: int,
+    ) -> ModelLatency:
+        """Latency of a model by its components at each batch, with the bytes of its inputs there.
+
+        Raises:
+            UnknownNameError: an unknown device, or a component that its model has never seen.
+            InputError: no batch.
+        """
         if not batches:
-            raise InputError(f"model {spec.name!r}: needs at least one batch")
-        model = self.device(device)
-        context = self.contexts.get(device, IDENTITY)
-        placed: list[tuple[PlacedComponent, ...]] = [components_of(spec, batch, zipf=zipf) for batch in batches]
+            raise InputError("cost model: needs at least one batch")
+        model, context = self.device(device), self.contexts.get(device, IDENTITY)
         if context.has_table_profiles:
             placed = [in_context(parts, self.work) for parts in placed]
         distinct = {one.component: 0 for parts in placed for one in parts}
         distinct = {component: i for i, component in enumerate(distinct)}
-        resident = spec.parameter_bytes if resident_bytes is None else resident_bytes
-        alone = model.predict(tuple(distinct), resident_bytes=resident)
+        alone = model.predict(tuple(distinct), resident_bytes=resident_bytes)
         works = [self.work(component) for component in distinct]
-        inputs = [input_bytes(spec.features, spec.dense_features, batch) for batch in batches]
-        transfer = model.transfer_ms(np.array(inputs, dtype=np.float64))
+        transfer = model.transfer_ms(np.array(input_bytes, dtype=np.float64))
         parts = [_priced(one, [distinct[part.component] for part in one], alone, works, context) for one in placed]
         return _composed(device, batches, parts, transfer, model.busy_w)
 
