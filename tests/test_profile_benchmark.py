@@ -10,6 +10,7 @@ from profiles.walk import profile_target
 from profiles.walk.interval import interval_share
 from tests.benchmarks import profile_cost
 from tests.benchmarks.profile_cost import figures_of
+from tests.benchmarks.watching_cost import median_interval, paired_overhead
 
 
 @pytest.fixture
@@ -47,12 +48,20 @@ def test_every_tool_runs_the_model_and_leaves_no_hook(target: Target) -> None:
 
 
 def test_the_page_sets_the_costs_beside_the_goals(target: Target) -> None:
-    one = profile_cost._cost_of(target, 2) | {"hook_overhead": profile_cost._overhead_of(target, 5)}
+    one = profile_cost._cost_of(target, 2) | {"fastest_overhead": profile_cost._overhead_of(target, 5)}
     rivals = profile_cost._rivals(target, 2)
     bare = {"bare_ms": {"median": 2.0, "p25": 1.9, "p75": 2.3}, "bare_interval": 0.071, "watching_us": 2.0}
-    report = {"models": {"nanogpt": one, "dlrm": one}, "rivals": rivals, **bare}
+    watched = {name: paired_overhead(target, 3) for name in ("nanogpt", "nanogpt_short", "dlrm")}
+    report = {"models": {"nanogpt": one, "dlrm": one}, "watched": watched, "rivals": rivals, **bare}
     page = "\n".join(profile_cost.BENCHMARK.describe(report))
     assert "an interval of 7.1% in this run" in page
     assert "| dlrm-bench |" in page
     assert "| 150 |" in page
+    assert "| nanogpt, 1 x 16 tokens |" in page
     assert "`torch.profiler`" in page
+
+
+def test_a_median_s_interval_is_one_of_ranks() -> None:
+    assert median_interval([3.0, 1.0, 2.0]) == (1.0, 3.0)
+    low, high = median_interval([float(value) for value in range(100)])
+    assert (low, high) == (40.0, 59.0)
