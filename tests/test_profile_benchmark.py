@@ -52,7 +52,14 @@ def test_the_page_sets_the_costs_beside_the_goals(target: Target) -> None:
     rivals = profile_cost._rivals(target, 2)
     bare = {"bare_ms": {"median": 2.0, "p25": 1.9, "p75": 2.3}, "bare_interval": 0.071, "watching_us": 2.0}
     watched = {name: paired_overhead(target, 3) for name in ("nanogpt", "nanogpt_short", "dlrm")}
-    report = {"models": {"nanogpt": one, "dlrm": one}, "watched": watched, "rivals": rivals, **bare}
+    shape = {"sequences": 2, "tokens": 128}
+    report = {
+        "nanogpt_shape": shape,
+        "models": {"nanogpt": one, "dlrm": one},
+        "watched": watched,
+        "rivals": rivals,
+        **bare,
+    }
     page = "\n".join(profile_cost.BENCHMARK.describe(report))
     assert "an interval of 7.1% in this run" in page
     assert "| dlrm-bench |" in page

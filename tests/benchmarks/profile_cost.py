@@ -38,17 +38,19 @@ _PAIRS = {"nanogpt": 10, "dlrm": 150}
 # Blocks of two watched and two plain passes, in full and when quick.
 _BLOCKS = {"nanogpt": (8, 1), "nanogpt_short": (60, 8), "dlrm": (150, 30)}
 _SHORT_TOKENS = 16
+# Sequences and tokens of nanogpt.
+_SHAPES = {False: (2, 128), True: (1, 32)}
 _WATCHED = {
-    "nanogpt": "nanogpt, 2 x 128 tokens",
+    "nanogpt": "nanogpt, {sequences} x {tokens} tokens",
     "nanogpt_short": f"nanogpt, 1 x {_SHORT_TOKENS} tokens",
     "dlrm": "dlrm-bench, batch 256",
 }
 _RIVALS = {"watched": "recplan", "hooks": "a clock in forward hooks", "torch_profiler": "`torch.profiler`"}
 _INTRODUCTION = """\
 `recplan profile` runs every module alone on its captured inputs, with warm and with cold caches, and times it inside
-the model. One thread, float32, default options: `nanogpt` is GPT-2 small at 2 x 128 tokens, `dlrm-bench` a DLRM of 26
-bags at a batch of 256. Costs are CPU time of the process; a *forward* is the median of plain passes before and after
-the profile, in this run."""
+the model. One thread, float32, default options: `nanogpt` is GPT-2 small at {sequences} x {tokens} tokens,
+`dlrm-bench` a DLRM of 26 bags at a batch of 256. Costs are CPU time of the process; a *forward* is the median of plain
+passes before and after the profile, in this run."""
 _MEANING = """\
 - **forwards**: CPU time of the whole profile, capture included, over that of one forward. Goals: at most 45 for
   nanogpt, 150 for dlrm-bench.
@@ -95,9 +97,10 @@ def _cost_of(target: Target, passes: int) -> Figures:
 
 
 def _overhead_of(target: Target, pairs: int) -> float:
+    """By the fastest passes."""
     times = InSituTimes(ModelPasses(module_tree(target.model), target.model, target.batches, "cpu", [torch.no_grad]))
     for _ in range(0, pairs, 5):
-        times.visit(5)
+        times.visit(min(5, pairs))
     return times.overhead
 
 
@@ -196,11 +199,15 @@ def _measure(quick: bool) -> Figures:
     try:
         for name, known_as in _MODELS.items():
             target = find_target(known_as)
+            if name == "nanogpt":
+                target = _cut(target, *_SHAPES[quick])
             models[name] = _cost_of(target, _PASSES[name] // (2 if quick else 1))
             bare_ms += _bare_ms(30)
             models[name]["fastest_overhead"] = _overhead_of(target, _PAIRS[name] // (2 if quick else 1))
             watched[name] = paired_overhead(target, _BLOCKS[name][quick])
-        watched["nanogpt_short"] = paired_overhead(_short(find_target("nanogpt")), _BLOCKS["nanogpt_short"][quick])
+        watched["nanogpt_short"] = paired_overhead(
+            _cut(find_target("nanogpt"), 1, _SHORT_TOKENS), _BLOCKS["nanogpt_short"][quick]
+        )
         rivals = _rivals(target, 10 if quick else 40)
     finally:
         torch.set_num_threads(threads)
@@ -211,14 +218,15 @@ def _measure(quick: bool) -> Figures:
         "bare_ms": spread_of(bare_ms).to_object(),
         "bare_interval": bare_interval(bare_ms),
         "watching_us": watching_us(),
+        "nanogpt_shape": dict(zip(("sequences", "tokens"), _SHAPES[quick], strict=True)),
         "models": models,
         "watched": watched,
         "rivals": rivals,
     }
 
 
-def _short(target: Target) -> Target:
-    ids_BT = target.args[0][:1, :_SHORT_TOKENS]
+def _cut(target: Target, sequences: int, tokens: int) -> Target:
+    ids_BT = target.args[0][:sequences, :tokens]
     return replace(target, batches=(InputBatch(args=(ids_BT,)),))
 
 
@@ -226,7 +234,7 @@ def _watched_rows(report: Mapping[str, Any]) -> list[tuple[str, ...]]:
     fastest = {name: one["fastest_overhead"] for name, one in report["models"].items()}
     return [
         (
-            _WATCHED[name],
+            _WATCHED[name].format(**report["nanogpt_shape"]),
             f"{one['overhead']:.2%}",
             f"{one['low']:.2%} to {one['high']:.2%}",
             str(one["blocks"]),
@@ -256,7 +264,7 @@ def _describe(report: Mapping[str, Any]) -> list[str]:
     watched = 1 + report["watched"]["dlrm"]["overhead"]
     others = [(_RIVALS[name], with_quartiles(spread)) for name, spread in rivals.items()]
     return [
-        _INTRODUCTION,
+        _INTRODUCTION.format(**report["nanogpt_shape"]),
         "## Costs",
         table(columns, rows),
         _NOISE.format(bare=with_quartiles(report["bare_ms"]), interval=percent(report["bare_interval"])),
