@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from planner.cost_model.chips import ChipLayout, layout_of, residency_limits
+from planner.cost_model.device_roof import DeviceRoof
 from planner.cost_model.eager import launches_of, unfused_bytes
 from planner.cost_model.estimates import Estimates, Floats, LatencyProvenance
 from planner.cost_model.features import WorkFormula
@@ -116,6 +117,19 @@ class RooflineDeviceModel:
     def transfer_ms(self, input_bytes: Floats) -> Floats:
         """The link's latency plus the bytes over its bandwidth; zeros for a device without a host link."""
         return host_link_ms(self.hardware, input_bytes)
+
+    @property
+    def roof(self) -> DeviceRoof:
+        """The float32 peak (or what stands in for it) and the bandwidth, times the shares of them that are reached.
+
+        Raises:
+            InputError: no peak is published.
+        """
+        return DeviceRoof(
+            flops_per_s=self._peak("float32")[1],
+            bytes_per_s=self.hardware.bandwidth_bytes_per_s * self._bandwidth_share(),
+            launch_ms=self.hardware.launch_overhead_s * MS_PER_S,
+        )
 
     def peak_dtype(self, dtype: str) -> str:
         """The dtype whose published peak stands for `dtype`."""
