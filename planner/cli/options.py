@@ -8,7 +8,9 @@ import typer
 __all__ = ["Edits", "Json", "Out", "PlanFile", "Qps", "Ray", "Seed", "SlaMs", "StudyFile", "Trials"]
 
 StudyFile = Annotated[Path, typer.Argument(metavar="STUDY", help="A study file (TOML).")]
-PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="A plan (JSON), as `recplan map` writes it.")]
+PlanFile = Annotated[
+    Path, typer.Argument(metavar="PLAN", help="A plan (JSON), as `recplan map` writes it, or a preset's name.")
+]
 Out = Annotated[
     Path | None, typer.Option("--out", metavar="DIR", help="Folder of the results.", show_default="out/<study's name>")
 ]

@@ -96,6 +96,10 @@ def _show_simulation(result: "SimulationResult") -> None:
     )
     if result.energy_j_per_query is not None:
         print_lines([f"  energy        {result.energy_j_per_query:.3g} J per query (modelled)"])
+    if result.cost_per_million_correct is not None:
+        print_lines([f"  cost          {result.cost_per_million_correct:.3g} per million right in SLA (modelled)"])
+    if result.classes:
+        print_table("Classes", ("class", "SLA", "p50", "p99", "late", "in SLA/s"), _class_rows(result))
     shares = [(name, f"{share:.1%}") for name, share in result.path_share.items()]
     print_table("Paths", ("path", "share of queries"), shares)
     print_table(
@@ -104,6 +108,20 @@ def _show_simulation(result: "SimulationResult") -> None:
         [(name, f"{used:.1%}") for name, used in result.device_utilisation.items()],
     )
     print_lines(f"note: {note}" for note in notes)
+
+
+def _class_rows(result: "SimulationResult") -> list[tuple[str, ...]]:
+    return [
+        (
+            one.name,
+            format_ms(one.sla_ms),
+            format_ms(one.latency_ms["p50"]),
+            format_ms(one.latency_ms["p99"]),
+            f"{one.sla_violation_share:.2%}",
+            f"{one.goodput_qps:,.0f}",
+        )
+        for one in result.classes
+    ]
 
 
 def _show_capacity(result: "CapacityResult") -> None:

@@ -94,9 +94,25 @@ def plan_from_object(body: Mapping[str, Any], where: str = "plan") -> Plan:
     return parse_object(Plan, fields, where)
 
 
-def load_plan(file: FilePath, edits: Iterable[str] = ()) -> Plan:
-    """The plan in a JSON file, with `KEY=VALUE` edits applied; a key that the file leaves out may be edited too."""
-    body = read_json(file)
+def load_plan(file: FilePath | str, edits: Iterable[str] = ()) -> Plan:
+    """The plan in a JSON file, or the preset of that name, with `KEY=VALUE` edits applied.
+
+    A key that the file leaves out may be edited too.
+
+    Raises:
+        InputError: no such file nor preset, or what `plan_from_object` and `edit_plan` raise.
+    """
+    body = _body(FilePath(file))
     if edits := tuple(edits):
         body = edit_plan(with_defaults(body, Plan), edits)
     return plan_from_object(body, str(file))
+
+
+def _body(file: FilePath) -> dict[str, Any]:
+    from serving_sim.presets import PRESETS, preset_body
+
+    if file.exists() or len(file.parts) > 1 or file.suffix:
+        return read_json(file)
+    if str(file) in PRESETS:
+        return preset_body(str(file))
+    raise InputError(f"{file}: no such file, and no preset; presets: {', '.join(PRESETS)}")
