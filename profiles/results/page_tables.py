@@ -20,6 +20,7 @@ __all__ = ["page_tables"]
 _MOST_KERNELS = 300
 # A single batch that nobody named.
 _ONLY_BATCH = frozenset({"", "0"})
+_SAMPLES = Column(title="Samples", note="how many the call gets")
 _WEIGHT = Column(title="Weight, %", note="the batch's share in the figures of the components")
 _FILES_NOTE = (
     "A trace opens in Perfetto (ui.perfetto.dev, “Open trace file”), a memory snapshot in "
@@ -174,7 +175,11 @@ def _calls(calls: Sequence[CallProfile]) -> Table:
             cells=(
                 Cell(text=call.path or "the model itself"),
                 *((Cell(text=call.phase),) if has_phases else ()),
-                *((Cell(text=call.batch), _number(100 * call.weight)) if has_batches else ()),
+                *(
+                    (Cell(text=call.batch), _number(float(call.samples)), _number(100 * call.weight))
+                    if has_batches
+                    else ()
+                ),
                 Cell(text=short_inputs(call.signature)),
                 _number(float(call.count)),
                 _number(call.warm.median_ms if call.warm else None),
@@ -187,7 +192,7 @@ def _calls(calls: Sequence[CallProfile]) -> Table:
     columns = (
         Column(title="Component", is_number=False),
         *((Column(title="Phase", is_number=False),) if has_phases else ()),
-        *((Column(title="Batch", is_number=False), _WEIGHT) if has_batches else ()),
+        *((Column(title="Batch", is_number=False), _SAMPLES, _WEIGHT) if has_batches else ()),
         Column(title="Inputs", is_number=False, is_wide=True),
         Column(title="Calls", note="of this kind in a pass of the batch"),
         Column(title="Alone, ms", note="one call, data in the caches"),

@@ -24,7 +24,8 @@ def test_calls_of_one_pass_over_one_batch_tell_neither_phase_nor_batch() -> None
 
 
 def test_calls_of_several_batches_and_phases_are_told_apart() -> None:
-    other = replace(CALL, batch="1", weight=0.25)
+    other = replace(CALL, batch="1", weight=0.25, samples=32)
     shown = texts(calls_table(replace(CALL, weight=0.75), other, replace(other, phase="backward")))
     assert shown["Phase"] == ["forward", "forward", "backward"]
     assert (shown["Batch"], shown["Weight, %"]) == (["0", "1", "1"], ["75", "25", "25"])
+    assert shown["Samples"] == ["1", "32", "32"]
