@@ -10,8 +10,9 @@ from planner.cost_model.estimates import Estimates, Floats, LatencyProvenance
 from planner.cost_model.family import FEWEST_FOR_RESIDUAL, FamilyModel, fit_family
 from planner.cost_model.features import WorkFormula, family_of
 from planner.cost_model.host_link import host_link_ms
+from planner.cost_model.plausibility import plausibility_notes, require_possible
 from planner.cost_model.scatter import Scatter, scatter_of
-from planner.cost_model.training_rows import WHOLE_MODEL, TrainingRows, limits_of, require_possible, training_rows
+from planner.cost_model.training_rows import WHOLE_MODEL, TrainingRows, limits_of, training_rows
 from profiles.component import Component
 from profiles.errors import UnknownNameError
 from profiles.hardware import Hardware
@@ -129,7 +130,13 @@ def fit_device_model(
     scarce = [f"{name} ({len(at)})" for name, at in sorted(places.items()) if len(at) < FEWEST_FOR_RESIDUAL]
     note = f"fewer than {FEWEST_FOR_RESIDUAL} rows, so a roofline alone: {', '.join(scarce)}"
     label = "latencies are 25th percentiles of warm calls"
-    notes = (label, *rows.notes, *scatter.notes, *([note] if scarce else []))
+    notes = (
+        label,
+        *rows.notes,
+        *plausibility_notes(rows, work, families),
+        *scatter.notes,
+        *([note] if scarce else []),
+    )
     return FittedDeviceModel(
         families=families, rows=rows, work=work, hardware=hardware, scatter=scatter, busy_w=busy_w, notes=notes
     )

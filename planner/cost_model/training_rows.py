@@ -12,12 +12,10 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from planner.cost_model.estimates import Floats
-from planner.cost_model.features import WorkFormula, family_of
 from planner.cost_model.roofline import PhysicalLimits
 from profiles.component import Component, make_component
 from profiles.errors import InputError
 from profiles.records import ComponentProfile, Fingerprint, Latency
-from profiles.units import MS_PER_S
 
 __all__ = [
     "WHOLE_MODEL",
@@ -26,7 +24,6 @@ __all__ = [
     "contention_notes",
     "is_contended",
     "limits_of",
-    "require_possible",
     "training_rows",
 ]
 
@@ -35,7 +32,9 @@ _CONTRADICTION = 1.1
 _CONTENTION = 1.05
 # Beyond any core's vector units and caches, and beyond any accelerator: what exceeds these was mismeasured.
 _CORE_LIMITS = PhysicalLimits(flops_per_s=2e12, bytes_per_s=2e12)
-_DEVICE_LIMITS = PhysicalLimits(flops_per_s=1e16, bytes_per_s=1e14)
+_DEVICE_LIMITS = PhysicalLimits(
+    flops_per_s=1e16, bytes_per_s=1e14, cache_bytes=(256 * 2.0**10, 50 * 2.0**20, 256 * 2.0**20)
+)
 _NOT_COMPARED = ("git_revision", "timestamp")
 
 
@@ -101,20 +100,6 @@ def limits_of(fingerprint: Fingerprint) -> PhysicalLimits:
     return PhysicalLimits(
         flops_per_s=threads * _CORE_LIMITS.flops_per_s, bytes_per_s=threads * _CORE_LIMITS.bytes_per_s
     )
-
-
-def require_possible(rows: TrainingRows, work: WorkFormula, limits: PhysicalLimits) -> None:
-    """Refuse latencies that would need more FLOP/s than any such device has.
-
-    Bytes are not held against a row: caches make moved bytes cheap.
-    """
-    for component, label_ms in zip(rows.components, rows.label_ms.tolist(), strict=True):
-        rate = work(component).flops / label_ms * MS_PER_S
-        if rate > limits.flops_per_s:
-            raise InputError(
-                f"component {family_of(component)} at batch {component.batch}: {label_ms:.3g} ms would be {rate:.3g} "
-                f"FLOP/s, beyond the {limits.flops_per_s:.3g} that {rows.fingerprint.device} can reach"
-            )
 
 
 def is_contended(latency: Latency) -> bool:

@@ -3,10 +3,9 @@ from dataclasses import replace
 
 import pytest
 
-from planner.cost_model.training_rows import component_of, limits_of, require_possible, training_rows
+from planner.cost_model.training_rows import component_of, limits_of, training_rows
 from profiles.errors import InputError
 from profiles.records import ComponentProfile
-from representations.components import work_of
 from tests.planner.cost_model.synthetic import FINGERPRINT, linears, profile_of
 
 COMPONENT = linears([(64, 32)], (16,))[0]
@@ -56,13 +55,6 @@ def test_contention_is_noted() -> None:
 def test_a_latency_that_is_none_is_refused(latency: float) -> None:
     with pytest.raises(InputError, match=r"warm latency must be finite and > 0"):
         training_rows([with_warm(latency)])
-
-
-def test_a_latency_beyond_the_devices_peak_is_refused() -> None:
-    large = linears([(4096, 4096)], (4096,))[0]
-    rows = training_rows([profile_of(large, 1e-3)])
-    with pytest.raises(InputError, match=r"linear at batch 4096: 0\.001 ms would be .* beyond the 2e\+12"):
-        require_possible(rows, work_of, limits_of(FINGERPRINT))
 
 
 def test_limits_follow_threads_on_a_processor_and_are_wide_on_an_accelerator() -> None:
