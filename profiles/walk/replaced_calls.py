@@ -101,16 +101,21 @@ def _bound(call: Entry, entry: Entry, module: nn.Module) -> Entry:
 def _unwatched(copying: Callable[[], Any], held: dict[str, Any]) -> Any:
     """What a copy is made of, or the copy itself."""
     made = copying()
-    _put_back(made if isinstance(made, dict) else vars(made), held)
+    if isinstance(made, nn.Module):
+        _put_back(vars(made), held)
+    elif isinstance(made, dict):
+        # It may be the attributes of the watched module themselves.
+        made = made.copy()
+        _put_back(made, held)
     return made
 
 
 def _put_back(attributes: dict[str, Any], held: dict[str, Any]) -> None:
-    for name, before in held.items():
-        if before is _MISSING:
-            attributes.pop(name, None)
+    for name in held.keys() & attributes.keys():
+        if held[name] is _MISSING:
+            del attributes[name]
         else:
-            attributes[name] = before
+            attributes[name] = held[name]
 
 
 def _ancestors(node: ModuleNode, nodes: Sequence[ModuleNode]) -> Iterator[int]:

@@ -136,6 +136,22 @@ def test_a_copy_made_meanwhile_runs_on_weights_of_its_own(watching: Any, made_by
     assert model.child(torch.ones(1, 2)).ne(0).any()
 
 
+class Sharing(nn.Linear):
+    """Gives away its own attributes as its state."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self)
+
+
+def test_a_module_whose_state_is_its_attributes_stays_watched_when_it_is_copied() -> None:
+    model = Sharing(2, 2)
+    with call_log(module_tree(model), int) as trace:
+        assert "forward" not in vars(copy.copy(model))
+        model(torch.ones(1, 2))
+    assert len(trace.spans) == 1
+    assert "forward" not in vars(model)
+
+
 def test_watching_makes_no_module_look_compiled() -> None:
     model = Bypassing()
     with tracing(module_tree(model), int):
