@@ -7,6 +7,8 @@ from typing import Any
 
 __all__ = ["message", "print_json", "print_lines", "print_table"]
 
+# Wider than any table, so that its own width is measured, not the terminal's.
+_WIDEST = 10_000
 _NARROWEST = 5
 
 
@@ -58,5 +60,6 @@ def print_table(
     for line in lines:
         table.add_row(*(escape(cell) for cell in line))
     console = Console()
-    console.width = max(console.width, console.measure(table).minimum)
+    unbounded = console.options.update(max_width=_WIDEST)
+    console.width = max(console.width, console.measure(table, options=unbounded).minimum)
     console.print(table)

@@ -1,9 +1,9 @@
 """The commands that work on a study: `plan`, and its steps `sweep`, `validate`, `search`, `map`."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,6 +21,14 @@ if TYPE_CHECKING:
     from planner.study import Study
 
 __all__ = ["map_", "plan", "register", "search", "sweep", "validate"]
+
+Profiles = Annotated[
+    Path | None,
+    typer.Option("--profiles", metavar="DIR", help="A calibration's folder: families that it holds are not measured."),
+]
+AllowStale = Annotated[
+    bool, typer.Option("--allow-stale", help="Admit profiles of another set-up; predictions then say what differs.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -46,7 +54,7 @@ class _Job:
             return load_study_data(self.study)
 
 
-def _job(study_file: Path, out: Path | None) -> _Job:
+def _job(study_file: Path, out: Path | None, profiles: Path | None, *, allow_stale: bool) -> _Job:
     from planner.pipeline.workspace import open_workspace
     from planner.progress import progress_for
     from planner.study import study_from_object
@@ -54,6 +62,9 @@ def _job(study_file: Path, out: Path | None) -> _Job:
 
     study_object = read_toml(study_file)
     study = study_from_object(study_object, str(study_file), study_file.parent)
+    where = study.sweep.profiles if profiles is None else str(profiles.absolute())
+    section = replace(study.sweep, profiles=where, allow_stale=allow_stale or study.sweep.allow_stale)
+    study = replace(study, sweep=section)
     _warn_of_crowding(study)
     workspace = open_workspace(out or Path("out") / study.name)
     return _Job(study=study, study_object=study_object, workspace=workspace, progress=progress_for())
@@ -70,11 +81,19 @@ def _warn_of_crowding(study: "Study") -> None:
         )
 
 
-def plan(study: StudyFile, out: Out = None, ray: Ray = None, trials: Trials = None, json: Json = False) -> None:
+def plan(
+    study: StudyFile,
+    out: Out = None,
+    ray: Ray = None,
+    trials: Trials = None,
+    profiles: Profiles = None,
+    allow_stale: AllowStale = False,
+    json: Json = False,
+) -> None:
     """Do everything a study asks: measure, search, map, simulate, report."""
     from planner.pipeline.run import run_plan
 
-    job = _job(study, out)
+    job = _job(study, out, profiles, allow_stale=allow_stale)
     result = run_plan(job.study, job.study_object, job.workspace, job.progress, ray=ray, trials=trials)
     summary = {
         "report": str(result.report),
@@ -94,12 +113,19 @@ def plan(study: StudyFile, out: Out = None, ray: Ray = None, trials: Trials = No
         print_lines([f"report: {result.report}", f"plan:   {job.workspace.plan_file}"])
 
 
-def sweep(study: StudyFile, out: Out = None, ray: Ray = None, json: Json = False) -> None:
+def sweep(
+    study: StudyFile,
+    out: Out = None,
+    ray: Ray = None,
+    profiles: Profiles = None,
+    allow_stale: AllowStale = False,
+    json: Json = False,
+) -> None:
     """Measure the components of a study's candidates on the devices that are here; resumable."""
     from planner.pipeline.measuring import measure_study
     from planner.pipeline.run import measuring_on
 
-    job = _job(study, out)
+    job = _job(study, out, profiles, allow_stale=allow_stale)
     data = job.data()
     with measuring_on(ray) as executor:
         results = measure_study(job.study, data, job.workspace, job.progress, executor)
@@ -122,12 +148,19 @@ def sweep(study: StudyFile, out: Out = None, ray: Ray = None, json: Json = False
         message("none of the study's devices is on this machine; they will be estimated")
 
 
-def validate(study: StudyFile, out: Out = None, ray: Ray = None, json: Json = False) -> None:
+def validate(
+    study: StudyFile,
+    out: Out = None,
+    ray: Ray = None,
+    profiles: Profiles = None,
+    allow_stale: AllowStale = False,
+    json: Json = False,
+) -> None:
     """Show the cost model's held-out and composed errors beside the noise floor."""
     from planner.pipeline.modelling import fit_cost_model, validate_study
     from planner.pipeline.run import measuring_on
 
-    job = _job(study, out)
+    job = _job(study, out, profiles, allow_stale=allow_stale)
     data = job.data()
     with job.progress.stage("fitting the cost model"):
         cost_model = fit_cost_model(job.study, data, job.workspace)
@@ -139,13 +172,21 @@ def validate(study: StudyFile, out: Out = None, ray: Ray = None, json: Json = Fa
         _show_validation(report)
 
 
-def search(study: StudyFile, out: Out = None, ray: Ray = None, trials: Trials = None, json: Json = False) -> None:
+def search(
+    study: StudyFile,
+    out: Out = None,
+    ray: Ray = None,
+    trials: Trials = None,
+    profiles: Profiles = None,
+    allow_stale: AllowStale = False,
+    json: Json = False,
+) -> None:
     """Search for candidates that nothing beats; resumable."""
     from planner.pipeline.modelling import fit_cost_model
     from planner.pipeline.run import training_on
     from planner.pipeline.searching import search_study
 
-    job = _job(study, out)
+    job = _job(study, out, profiles, allow_stale=allow_stale)
     data = job.data()
     with job.progress.stage("fitting the cost model"):
         cost_model = fit_cost_model(job.study, data, job.workspace)
@@ -158,13 +199,15 @@ def search(study: StudyFile, out: Out = None, ray: Ray = None, trials: Trials = 
         _show_search(result)
 
 
-def map_(study: StudyFile, out: Out = None, json: Json = False) -> None:
+def map_(
+    study: StudyFile, out: Out = None, profiles: Profiles = None, allow_stale: AllowStale = False, json: Json = False
+) -> None:
     """Map the search's candidates to the study's devices (MP-Rec, Algorithm 1); writes plan.json."""
     from planner.pipeline.mapping import map_study
     from planner.pipeline.modelling import fit_cost_model
     from planner.pipeline.searching import finished_search
 
-    job = _job(study, out)
+    job = _job(study, out, profiles, allow_stale=allow_stale)
     data = job.data()
     with job.progress.stage("fitting the cost model"):
         cost_model = fit_cost_model(job.study, data, job.workspace)

@@ -14,6 +14,8 @@ _DIMS = (2, 4, 8, 16, 32, 64, 128)
 _ROWS = natural_sizes(16, 2_000_000)
 _POOLING = (1.0, 2.0, 5.0, 20.0)
 _ZIPF = (0.0, 0.4, 0.8, 1.0, 1.2, 1.5)
+# Activations that pass between two runs of a table: see `planner.cost_model.traffic`.
+_TRAFFIC_BYTES = (0, 2**20, 2**22, 2**24, 2**26)
 _TABLES = (1, 2, 4, 8, 16, 26)
 _FUNCTIONS = ("relu", "mish", "sigmoid", "batch_norm", "add", "multiply")
 
@@ -36,6 +38,7 @@ def calibration_spaces(kinds: Iterable[str] | None = None, *, training: bool = F
 def _forward() -> tuple[SamplingSpace, ...]:
     dense = {"in_features": _WIDTHS, "out_features": _WIDTHS}
     table: dict[str, tuple[Size, ...]] = {"rows": _ROWS, "dim": _DIMS, "pooling": _POOLING, "zipf": _ZIPF}
+    table["context_bytes"] = _TRAFFIC_BYTES
     hashes = {"k": natural_sizes(8, 1024)}
     return (
         _space("linear", dense),

@@ -1,0 +1,95 @@
+"""A calibration: minutes of measuring on a device, that any study on the same machine can be pointed at."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from planner.cost_model.sampling import SamplingBudget, calibration_spaces
+from planner.cost_model.sampling.adaptive import AdaptiveResult, SamplingProgress, adaptive_sweep
+from planner.progress import Progress
+from profiles.devices import resolve_device
+from profiles.errors import InputError
+from profiles.executors import Executor
+from profiles.shipped import SHIPPED_FOLDER, ship
+from profiles.store import ProfileStore
+from profiles.sweep_options import SweepOptions
+from representations.provider import RecommendationProvider
+
+__all__ = ["Calibration", "calibrate", "ship_calibration"]
+
+# Short visits, so that minutes reach many components.
+_SECONDS_PER_VISIT = 0.006
+_RETAKES = 2
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Calibration:
+    """What to measure: the device, its threads, a budget of seconds and points, and some kinds instead of all.
+
+    `training` adds backward passes and optimizers' steps.
+    """
+
+    device: str = "cpu"
+    threads: int = 1
+    seconds: float = 300.0
+    points: int = 450
+    first: int = 24
+    goal: float = 0.05
+    kinds: tuple[str, ...] | None = None
+    training: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.seconds > 0:
+            raise InputError(f"calibration: budget must be > 0 seconds, but got {self.seconds}")
+
+
+def calibrate(
+    calibration: Calibration, folder: Path, progress: Progress, executor: Executor | None = None
+) -> AdaptiveResult:
+    """Sample the spaces of usual models into a profile store; it goes on where it was killed.
+
+    Point a study at the folder by `[sweep] profiles`: its families then need no measuring, and a device elsewhere is
+    predicted from its own measurements instead of the catalogue's figures.
+
+    Raises:
+        InputError: the device is not here, or there is no space of a kind.
+        StorageError: a row cannot be written; what was written before stays.
+    """
+    device = resolve_device(calibration.device).name
+    spaces = calibration_spaces(calibration.kinds, training=calibration.training)
+    store = ProfileStore(folder)
+    options = SweepOptions(
+        threads=calibration.threads, seconds_per_visit=_SECONDS_PER_VISIT, retakes=_RETAKES, seed=calibration.seed
+    )
+    with progress.stage(f"calibrating {device} for {calibration.seconds:g} s") as stage:
+
+        def tell(now: SamplingProgress) -> None:
+            worst = "" if now.worst_error is None else f", worst {now.worst} at {now.worst_error:.1%}"
+            note = f"round {now.round}, {now.open_families} of {len(spaces)} families{worst}"
+            stage.update(now.sweep.done, now.sweep.total, note)
+
+        result = adaptive_sweep(
+            spaces,
+            RecommendationProvider(),
+            store,
+            device=device,
+            executor=executor,
+            options=options,
+            budget=SamplingBudget(goal=calibration.goal, points=calibration.points, first=calibration.first),
+            seconds_in_all=calibration.seconds,
+            progress=tell,
+        )
+    store.drop_visits()
+    return result
+
+
+def ship_calibration(folder: Path, device: str, threads: int, to: Path = SHIPPED_FOLDER) -> Path:
+    """Make the calibration's rows of the present set-up part of the package, for those who do not have the device.
+
+    Raises:
+        InputError: the folder holds no such rows.
+    """
+    from profiles.fingerprint import current_fingerprint
+
+    key = current_fingerprint(device, threads).device_key()
+    return ship([row for row in ProfileStore(folder).load() if row.fingerprint.device_key() == key], to)

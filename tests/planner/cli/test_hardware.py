@@ -1,0 +1,71 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planner.cli.app import run
+from planner.pipeline import calibrating
+from planner.pipeline.calibrating import Calibration, calibrate, ship_calibration
+from planner.progress import QuietProgress
+from profiles.errors import InputError
+from profiles.shipped import shipped_profiles
+from profiles.store import ProfileStore
+
+
+def body_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    capsys.readouterr()
+    assert run(["hardware", *arguments, "--json"]) == 0
+    body: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return body
+
+
+def test_the_catalogue_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "local-cpu" in {device["name"] for device in body_of(capsys)["devices"]}
+    assert run(["hardware"]) == 0
+    assert "to be measured" in capsys.readouterr().out
+
+
+def test_a_calibration_leaves_profiles_and_says_how_to_use_them(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    wanted = ("--calibrate", "--quick", "--budget", "20", "--kind", "id_split", "--out", str(tmp_path))
+    body = body_of(capsys, *wanted)
+    (family,) = body["families"]
+    assert (family["family"], body["measured"]) == ("id_split", family["points"])
+    assert len(ProfileStore(tmp_path).load()) == body["measured"]
+    assert run(["hardware", *wanted]) == 0
+    out = capsys.readouterr().out
+    assert "0 measured, 0 skipped" in out
+    assert "[sweep] profiles = " in out
+
+
+def test_a_calibration_can_become_part_of_the_package(tmp_path: Path) -> None:
+    wanted = Calibration(points=8, first=8, kinds=("id_split",))
+    result = calibrate(wanted, tmp_path / "store", QuietProgress())
+    ship_calibration(tmp_path / "store", "cpu", 1, tmp_path)
+    assert len(shipped_profiles("local-cpu", tmp_path)) == result.sweep.measured == 8
+    with pytest.raises(InputError, match="budget must be > 0 seconds, but got 0"):
+        calibrating.Calibration(seconds=0)
+
+
+def test_the_suite_prints_what_is_achieved(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    body = body_of(capsys, "--suite", "--quick", "--out", str(tmp_path))
+    assert {"name", "median_ms", "flops_per_s", "bytes_per_s", "flops_share"} <= set(body["rows"][0])
+    assert run(["hardware", "--suite", "--quick", "--out", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    assert "TFLOP/s" in out
+    assert "GEMM 128" in out
+
+
+def test_one_run_at_a_time(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["hardware", "--suite", "--calibrate"]) == 2
+    assert "two runs" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["sweep", "validate"])
+def test_a_study_can_be_pointed_at_a_calibration(
+    command: str, study_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([command, str(study_file), "--out", str(tmp_path), "--profiles", str(tmp_path / "none")]) == 2
+    assert "sweep.profiles: must be a folder of profiles" in capsys.readouterr().err
