@@ -17,8 +17,7 @@ from representations.specs import ModelSpec
 
 __all__ = ["MODEL_BATCHES", "measure_study", "validation_models"]
 
-# Whole models show what components cost inside a model: so many of each representation, at these batches.
-_MODELS_PER_REPRESENTATION = 2
+# Whole models show what components cost inside a model: those chosen are measured at these batches.
 MODEL_BATCHES = (1, 32, 512, 2048)
 
 
@@ -32,8 +31,8 @@ def measure_study(
     """
     results = sweep_study(study, data, workspace, progress, executor)
     store = ProfileStore(workspace.profiles)
-    if LOCAL_CPU in measured_kinds(study, executor):
-        models = validation_models(candidate_models(study, data))
+    if study.sweep.whole_models and LOCAL_CPU in measured_kinds(study, executor):
+        models = validation_models(candidate_models(study, data), study.sweep.whole_models)
         with progress.stage(f"measuring {len(models)} whole models"):
             measure_whole_models(
                 models, MODEL_BATCHES, store, zipf=data.zipf, executor=executor, options=sweep_options(study)
@@ -42,12 +41,12 @@ def measure_study(
     return results
 
 
-def validation_models(models: Sequence[ModelSpec]) -> tuple[ModelSpec, ...]:
-    """A few models of each representation, evenly spread over its range of sizes."""
+def validation_models(models: Sequence[ModelSpec], count: int) -> tuple[ModelSpec, ...]:
+    """So many models of each representation, evenly spread over its range of sizes."""
     ordered = sorted(models, key=lambda model: (model.representation, model.parameter_bytes, model.name))
     chosen: list[ModelSpec] = []
     for _, group in groupby(ordered, key=lambda model: model.representation):
-        chosen += _spread(tuple(group), _MODELS_PER_REPRESENTATION)
+        chosen += _spread(tuple(group), count)
     return tuple(chosen)
 
 

@@ -16,7 +16,8 @@ class SweepSection:
     `components` caps how many distinct (component, batch) points are measured; the cost model fills in the rest.
     `adaptive` chooses them where the model of their family is least certain instead, until it is wrong by no more than
     `goal` on shapes held out. `profiles` is a folder of a calibration, relative to the study: families that it holds
-    are not measured. `allow_stale` admits measurements of another set-up.
+    are not measured. `allow_stale` admits measurements of another set-up. `whole_models` is how many models of each
+    representation are measured whole, to learn what components cost inside a model; 0 for none.
     """
 
     __pydantic_config__: ClassVar = STRICT
@@ -29,6 +30,7 @@ class SweepSection:
     goal: float = 0.05
     profiles: str | None = None
     allow_stale: bool = False
+    whole_models: int = 2
 
     def __post_init__(self) -> None:
         if len(self.batches) < 2 or min(self.batches) < 1 or len(set(self.batches)) < len(self.batches):
@@ -36,6 +38,8 @@ class SweepSection:
         for name in ("components", "visits", "threads"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name}: must be >= 1, but got {getattr(self, name)}")
+        if self.whole_models < 0:
+            raise InputError(f"whole_models: must be >= 0, but got {self.whole_models}")
         if not 0 < self.goal < 1:
             raise InputError(f"goal: must be in (0, 1), but got {self.goal}")
         if not self.milliseconds_per_visit > 0:

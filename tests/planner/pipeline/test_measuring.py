@@ -9,6 +9,7 @@ from planner.pipeline.data import StudyData, load_study_data
 from planner.pipeline.measuring import validation_models
 from planner.pipeline.sweeping import candidate_models, measured_kinds, study_components, sweep_options
 from planner.study import Study, SweepSection, load_study
+from profiles.errors import InputError
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +50,14 @@ def test_only_devices_that_are_here_are_measured(study: Study) -> None:
 
 def test_whole_models_of_every_representation_hold_the_sum_to_account(study: Study, data: StudyData) -> None:
     models = candidate_models(study, data)
-    assert Counter(model.representation for model in validation_models(models)) == {"table": 2, "dhe": 2}
+    assert Counter(model.representation for model in validation_models(models, 2)) == {"table": 2, "dhe": 2}
     many = [model.renamed(str(i)) for i in range(5) for model in models]
-    assert len(validation_models(many)) == 4
+    assert len(validation_models(many, 2)) == 4
+    assert len(validation_models(many, 1)) == 2
+    assert validation_models(many, 0) == ()
+
+
+def test_the_study_says_how_many_models_are_measured_whole() -> None:
+    assert SweepSection().whole_models == 2
+    with pytest.raises(InputError, match=r"whole_models: must be >= 0, but got -1"):
+        SweepSection(whole_models=-1)
