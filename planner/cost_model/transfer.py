@@ -26,7 +26,7 @@ from profiles.errors import InputError
 from profiles.hardware import Hardware
 from profiles.units import MS_PER_S
 
-__all__ = ["TransferError", "TransferredDeviceModel", "achieved_roof", "transfer_error"]
+__all__ = ["TransferError", "TransferredDeviceModel", "achieved_roof", "is_transferable", "transfer_error"]
 
 # Stands in for an error that was never measured.
 _ASSUMED_HALF_WIDTH = math.log(2)
@@ -41,6 +41,16 @@ def achieved_roof(model: FittedDeviceModel) -> DeviceRoof:
     if not flops_per_s > 0:
         raise InputError("transfer: no measured component has any FLOPs, so the device's peak is unknown")
     return DeviceRoof(flops_per_s=flops_per_s, bytes_per_s=bytes_per_s, launch_ms=float(model.rows.label_ms.min()))
+
+
+def is_transferable(source: FittedDeviceModel, hardware: Hardware) -> bool:
+    """Whether what was measured tells of `hardware`: a single chip of the same family, neither with on-chip memory.
+
+    Boards and chips that stream are laid out by rules that no measurement of a single chip tells.
+    """
+    family = source.hardware.family if source.hardware else "cpu"
+    is_plain = hardware.units == 1 and not hardware.on_chip_bytes
+    return is_plain and family == hardware.family and any(source.work(one).flops for one in source.rows.components)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -97,11 +107,12 @@ class TransferredDeviceModel:
         utilisation = before / np.maximum(known.mean_ms - launches * self.source_roof.launch_ms, before)
         mean = launches * self.roof.launch_ms + self.roof.busy_ms(flops, moved) / utilisation
         factor = np.exp(self.half_width)
+        provenance: list[LatencyProvenance] = ["estimated"] * len(components)
         return Estimates(
             mean_ms=mean,
             low_ms=mean * known.low_ms / known.mean_ms / factor,
             high_ms=mean * known.high_ms / known.mean_ms * factor,
-            provenance=("estimated",) * len(components),
+            provenance=tuple(provenance),
             extrapolated=known.extrapolated,
         )
 

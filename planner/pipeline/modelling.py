@@ -1,5 +1,6 @@
 """Fit the cost model of a study's devices, and find how far it can be trusted."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from planner.cost_model.catalogue import RooflineDeviceModel
@@ -8,6 +9,7 @@ from planner.cost_model.context import Context
 from planner.cost_model.estimates import DeviceModel
 from planner.cost_model.model import FittedDeviceModel, fit_device_model
 from planner.cost_model.noise import remeasure_with
+from planner.cost_model.transfer import TransferredDeviceModel, achieved_roof, is_transferable
 from planner.cost_model.validation import ValidationReport, validate
 from planner.cost_model.whole_models import MeasuredModel, stored_whole_models
 from planner.cost_model.whole_sums import context_of
@@ -35,8 +37,9 @@ def device_rows(study: Study, workspace: Workspace, kind: str) -> tuple[Componen
 
 
 def fit_cost_model(study: Study, data: StudyData, workspace: Workspace) -> CostModel:
-    """A device model for each of the study's devices: fitted where the store has its rows, else the catalogue's.
+    """A device model for each of the study's devices: fitted where the store has its rows, else estimated.
 
+    Estimates are carried over from a measured device of the same class where the study has one, else the catalogue's.
     Whole models in the store teach what components cost more inside a model than alone.
 
     Raises:
@@ -55,7 +58,7 @@ def fit_cost_model(study: Study, data: StudyData, workspace: Workspace) -> CostM
             contexts |= dict.fromkeys([device.name for device in devices], context_of(fitted, whole, data.zipf))
         elif kind == LOCAL_CPU:
             raise InputError(f"{workspace.profiles}: has no measurements of this machine yet: sweep first")
-    estimated = {device.name: _estimate(device) for device in study.devices if device.name not in models}
+    estimated = {device.name: _estimate(device, models) for device in study.devices if device.name not in models}
     return CostModel(models={**models, **estimated}, contexts=contexts)
 
 
@@ -89,7 +92,7 @@ def validate_study(
 
 
 def _stored_models(study: Study, data: StudyData, workspace: Workspace, device_key: str) -> tuple[MeasuredModel, ...]:
-    models = validation_models(candidate_models(study, data))
+    models = validation_models(candidate_models(study, data), study.sweep.whole_models)
     return stored_whole_models(models, MODEL_BATCHES, ProfileStore(workspace.profiles), device_key, zipf=data.zipf)
 
 
@@ -97,5 +100,17 @@ def _power(device: DeviceSection) -> float | None:
     return device.power_w if device.power_w is not None else device.hardware.tdp_w
 
 
-def _estimate(device: DeviceSection) -> DeviceModel:
-    return RooflineDeviceModel(hardware=device.hardware, work=work_of, power_w=device.power_w)
+def _estimate(device: DeviceSection, measured: Mapping[str, DeviceModel]) -> DeviceModel:
+    published = RooflineDeviceModel(hardware=device.hardware, work=work_of, power_w=device.power_w)
+    for name, model in measured.items():
+        if isinstance(model, FittedDeviceModel) and is_transferable(model, device.hardware):
+            return TransferredDeviceModel(
+                source=model,
+                source_name=name,
+                source_roof=achieved_roof(model),
+                roof=published.roof,
+                hardware=device.hardware,
+                work=work_of,
+                power_w=device.power_w,
+            )
+    return published

@@ -15,3 +15,12 @@ def test_each_device_has_its_own_power_and_whole_models_tell_the_scatter(planned
     models = fit_cost_model(study, load_study_data(study), workspace).models
     assert [models[name].busy_w for name in "abc"] == [90.0, devices[1].hardware.tdp_w, 50.0]
     assert any("from whole models" in note for note in models["a"].notes)
+
+
+def test_a_processor_that_is_not_here_is_estimated_from_this_one(planned: Path, study_file: Path) -> None:
+    study = load_study(study_file)
+    here, there = DeviceSection(name="here"), DeviceSection(name="there", kind="xeon-e5-2680v4")
+    study = replace(study, devices=(here, there, DeviceSection(name="gpu", kind="v100")))
+    models = fit_cost_model(study, load_study_data(study), Workspace(planned)).models
+    assert any("from the utilisation measured on here" in note for note in models["there"].notes)
+    assert any("estimated from published figures" in note for note in models["gpu"].notes)
