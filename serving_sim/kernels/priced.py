@@ -308,7 +308,12 @@ def serve_priced(
     spread_P, servers_D, uncertain_D = paths.spread_P, paths.servers_D, paths.uncertain_D
     service_ms_SP, device_P, ratio_P = paths.service_ms_SP, paths.device_P, market.ratio_P
     tables = (service_ms_SP, ratio_P, device_P, paths.accuracy_P)
-    free_ms_DC, next_ms_D, next_server_D, _, clock_ms = queues
+    free_ms_DC, next_ms_D, next_server_D, clock_ms = (
+        queues.free_ms_DC,
+        queues.next_ms_D,
+        queues.next_server_D,
+        queues.clock_ms,
+    )
     price_D, crowded_D, _, weight_R, samples_R, figures_G = market[:6]
     learned, waits, prices_D = market[6:], waiting[:8], (price_D, crowded_D)
     gap_N, size_N, class_N, factor_KN, arrival_ms_N, start_ms_N, service_ms_N, _, path_N = chunk
