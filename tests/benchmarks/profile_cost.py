@@ -36,10 +36,10 @@ _WANTED_INTERVAL = 0.05
 _PASSES = {"nanogpt": 4, "dlrm": 40}
 _PAIRS = {"nanogpt": 10, "dlrm": 150}
 # Blocks of two watched and two plain passes, in full and when quick.
-_BLOCKS = {"nanogpt": (8, 1), "nanogpt_short": (60, 8), "dlrm": (150, 30)}
+_BLOCKS = {"nanogpt": (8, 1), "nanogpt_short": (60, 4), "dlrm": (150, 10)}
 _SHORT_TOKENS = 16
 # Sequences and tokens of nanogpt.
-_SHAPES = {False: (2, 128), True: (1, 32)}
+_SHAPES = {False: (2, 128), True: (1, 16)}
 _WATCHED = {
     "nanogpt": "nanogpt, {sequences} x {tokens} tokens",
     "nanogpt_short": f"nanogpt, 1 x {_SHORT_TOKENS} tokens",
@@ -86,12 +86,13 @@ def figures_of(profile: ModelProfile, cpu_s: float, forward_cpu_s: Sequence[floa
     }
 
 
-def _cost_of(target: Target, passes: int) -> Figures:
+def _cost_of(target: Target, passes: int, budget_s: float | None = None) -> Figures:
+    options = ProfileOptions(threads=1, cold=True, budget_s=budget_s)
     forward = _forward(target)
     forward()
     before = [_cpu_s(forward) for _ in range(passes)]
     profiles: list[ModelProfile] = []
-    cpu_s = _cpu_s(lambda: profiles.append(profile_target(target, options=ProfileOptions(threads=1, cold=True))))
+    cpu_s = _cpu_s(lambda: profiles.append(profile_target(target, options=options)))
     after = [_cpu_s(forward) for _ in range(passes)]
     return figures_of(profiles[0], cpu_s, before + after)
 
@@ -201,9 +202,9 @@ def _measure(quick: bool) -> Figures:
             target = find_target(known_as)
             if name == "nanogpt":
                 target = _cut(target, *_SHAPES[quick])
-            models[name] = _cost_of(target, _PASSES[name] // (2 if quick else 1))
+            models[name] = _cost_of(target, _PASSES[name] // (2 if quick else 1), 0.0 if quick else None)
             bare_ms += _bare_ms(30)
-            models[name]["fastest_overhead"] = _overhead_of(target, _PAIRS[name] // (2 if quick else 1))
+            models[name]["fastest_overhead"] = _overhead_of(target, _PAIRS[name] // (5 if quick else 1))
             watched[name] = paired_overhead(target, _BLOCKS[name][quick])
         watched["nanogpt_short"] = paired_overhead(
             _cut(find_target("nanogpt"), 1, _SHORT_TOKENS), _BLOCKS["nanogpt_short"][quick]
