@@ -16,6 +16,7 @@ from representations.specs.robe import ROBE_PRIME, RobeSpec, compressed_robe
 from representations.specs.sizes import BYTES_PER_FLOAT, BYTES_PER_HASH
 from representations.specs.table import TableBackend, TableDtype, TableSpec
 from representations.specs.tensor_train import TensorTrainSpec, dim_factors, row_factors
+from representations.specs.toml import toml_text
 
 __all__ = [
     "BYTES_PER_FLOAT",
@@ -47,4 +48,5 @@ __all__ = [
     "model_from_object",
     "row_factors",
     "table_groups",
+    "toml_text",
 ]

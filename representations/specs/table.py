@@ -32,7 +32,8 @@ class TableSpec:
     `backend` says whose kernel reads it: `torch` (one `nn.EmbeddingBag`), `torchrec` (an `EmbeddingBagCollection`),
     `fbgemm` (table-batched, trainable in one kernel) or `quantised` (table-batched, for inference). The last three take
     all tables of a model that are alike in back end and dtype in one call. An int8 row has a scale and an offset.
-    Rows of a sample are summed in float32, but by torchrec's collection in their own dtype.
+    Rows of a sample are summed in float32. torchrec's collection then rounds the sum to the rows' dtype: of float16
+    rows it is off by up to 2**-11 of itself, and infinite beyond 65,504.
     """
 
     kind: ClassVar[str] = "table"

@@ -3,9 +3,8 @@
 Shape suffixes: B samples, N flat ids, T tables, W the widths of all tables together, R rows, D floats of a row.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -14,12 +13,12 @@ from profiles.errors import InputError
 from representations.bags import Bag, table_batched
 from representations.specs import Feature, TableSpec
 from representations.table import summed_rows
-from representations.tables.group import TableGroup
+from representations.tables.kernel_group import KernelGroup
 
 __all__ = ["FbgemmTables", "fuse_optimizers"]
 
 
-class FbgemmTables(TableGroup):
+class FbgemmTables(KernelGroup):
     """A `TableGroup` of equally wide tables on one parameter [R, D], table after table.
 
     As built, it gives ordinary gradients (sparse ones where `sparse` is set) and runs fbgemm's kernel where none are
@@ -39,8 +38,6 @@ class FbgemmTables(TableGroup):
         dtype: torch.dtype = getattr(torch, specs[0].dtype)
         self.weight = nn.Parameter(torch.empty(sum(self.rows), self.dim, dtype=dtype))
         self.register_buffer("squares", None)
-        # Outside torch's registry: a kernel's own bookkeeping is neither a parameter nor worth saving.
-        self._kernel: tuple[nn.Module, ...] = ()
         self._fused: dict[str, float] = {}
         self._draw_rows()
 
@@ -53,20 +50,22 @@ class FbgemmTables(TableGroup):
         """From now on, backward updates: row -= rate x gradient / (sqrt(sum of mean squares) + epsilon)."""
         if not learning_rate > 0:
             raise InputError(f"fused optimizer: learning_rate must be > 0, but got {learning_rate}")
-        self._fused, self._kernel = {"learning_rate": learning_rate, "eps": epsilon}, ()
+        self._fused = {"learning_rate": learning_rate, "eps": epsilon}
+        self.drop_kernel()
         if self.squares is None:
             self.squares = torch.zeros(len(self.weight), device=self.weight.device)
 
     def unfuse_optimizer(self) -> None:
         """Back to ordinary gradients; the optimizer's state is dropped."""
-        self._fused, self._kernel, self.squares = {}, (), None
+        self._fused, self.squares = {}, None
+        self.drop_kernel()
 
     def forward(self, bags: Sequence[Bag]) -> Tensor:
         """Shape [B, W]."""
         ids_N, offsets_T = table_batched(bags)
         if torch.is_grad_enabled() and self.weight.requires_grad and not self.is_fused:
             return self._differentiable(ids_N, offsets_T, [len(bag[0]) for bag in bags])
-        rows_BW: Tensor = self._built_kernel()(ids_N, offsets_T)
+        rows_BW: Tensor = self.kernel(ids_N, offsets_T)
         return rows_BW
 
     def read_rows(self, table: int) -> Tensor:
@@ -98,19 +97,8 @@ class FbgemmTables(TableGroup):
             f"feature {feature.name!r}: id must be in [0, {feature.cardinality}), but got {int(ids_N[place])}"
         )
 
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "FbgemmTables":  # noqa: FBT001, FBT002
-        self._kernel = ()
-        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]  # torch leaves it untyped
-        return self
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_kernel": ()}
-
-    def _built_kernel(self) -> nn.Module:
-        """The kernel over this module's rows, built on first use on a device."""
-        if not self._kernel:
-            self._kernel = (self._fused_kernel() if self._fused else self._plain_kernel(),)
-        return self._kernel[0]
+    def _new_kernel(self) -> nn.Module:
+        return self._fused_kernel() if self._fused else self._plain_kernel()
 
     def _plain_kernel(self) -> nn.Module:
         from fbgemm_gpu.split_embedding_configs import SparseType

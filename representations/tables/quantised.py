@@ -3,7 +3,7 @@
 Shape suffixes: B samples, W the widths of all tables together, R rows, D numbers of a row.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from profiles.errors import InputError
 from representations.bags import Bag, table_batched
 from representations.specs import Feature, TableSpec
-from representations.tables.group import TableGroup
+from representations.tables.kernel_group import KernelGroup
 
 __all__ = ["QuantisedTables"]
 
@@ -24,7 +24,7 @@ _LEAST_SCALE = 2.0**-24
 _PRUNED, _REFUSED = -1, -2
 
 
-class QuantisedTables(TableGroup):
+class QuantisedTables(KernelGroup):
     """A `TableGroup` whose rows are bytes of one buffer; it has no gradient.
 
     An int8 row is a scale and an offset (16-bit floats) and one byte per number: number = offset + scale x byte, the
@@ -41,14 +41,13 @@ class QuantisedTables(TableGroup):
         self._sizes = [(f.cardinality, s.row_bytes) for f, s in zip(features, specs, strict=True)]
         count = sum(rows * row_bytes for rows, row_bytes in self._sizes)
         self.register_buffer("weight", torch.empty(count, dtype=torch.uint8))
-        self._kernel: tuple[nn.Module, ...] = ()
         self._draw_rows()
 
     def forward(self, bags: Sequence[Bag]) -> Tensor:
         """Shape [B, W]."""
         ids_N, offsets_T = table_batched(bags)
         ids_N = ids_N.masked_fill(ids_N == _PRUNED, _REFUSED)
-        rows_BW: Tensor = self._built_kernel()(ids_N, offsets_T)
+        rows_BW: Tensor = self.kernel(ids_N, offsets_T)
         return rows_BW
 
     def read_rows(self, table: int) -> Tensor:
@@ -89,20 +88,6 @@ class QuantisedTables(TableGroup):
         begin = sum(rows * row_bytes for rows, row_bytes in self._sizes[:table])
         rows, row_bytes = self._sizes[table]
         return self.weight[begin : begin + rows * row_bytes].view(rows, row_bytes)
-
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> "QuantisedTables":  # noqa: FBT001, FBT002
-        self._kernel = ()
-        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]  # torch leaves it untyped
-        return self
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_kernel": ()}
-
-    def _built_kernel(self) -> nn.Module:
-        """The kernel over this module's bytes, built on first use on a device."""
-        if not self._kernel:
-            self._kernel = (self._new_kernel(),)
-        return self._kernel[0]
 
     def _new_kernel(self) -> nn.Module:
         from fbgemm_gpu.split_embedding_configs import SparseType

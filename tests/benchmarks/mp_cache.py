@@ -8,6 +8,7 @@ import torch
 
 from representations.datasets.access_log import load_access_log
 from representations.mp_cache.policies import CachePolicy, hit_rate
+from tests.benchmarks.accuracy_synthetic import PLANTED
 from tests.benchmarks.benchmark import Benchmark, Figures, main
 from tests.benchmarks.cached_accuracy import DHE, accuracies, flights_splits, planted_oracle, planted_splits
 from tests.benchmarks.cached_stacks import (
@@ -33,7 +34,8 @@ A DHE of {SPEC.k} hashes, decoded by {_SHAPE} with Mish, answers {IDS_PER_CALL:,
 the bundled log of a recommendation service (1,245,184 accesses to 258,368 ids). Caches are made of the log's first half
 and timed on the second. One thread, float32, CPU time. Sizes are of embeddings alone. Accuracy is not that of this DHE,
 but of models in which every feature is a smaller one, {_TRAINED_SHAPE}: on the bundled flights, and on the generated
-data of [the planted comparison](accuracy_synthetic.md), two features with an effect for every one of 25,000 ids."""
+data of [the planted comparison](accuracy_synthetic.md), two features with an effect for every one of
+{sum(feature.cardinality for feature in PLANTED.features):,} ids."""
 _MEANING = """\
 - **hit rates** are exact simulations over the whole log: LRU and LFU begin empty, *static* has foresight (the hottest
   ids of this very log); *static, learned* holds those of the first half and is counted on the second.

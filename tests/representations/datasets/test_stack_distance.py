@@ -1,5 +1,3 @@
-from collections import OrderedDict
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,20 +12,9 @@ from representations.datasets.stack_distance import (
     stack_profile,
     trace_like,
 )
+from tests.representations.least_recently_used import lru_hits
 
 LOGS = st.lists(st.integers(0, 12), min_size=1, max_size=80).map(np.array)
-
-
-def lru_hits(ids: list[int], entries: int) -> int:
-    cache: OrderedDict[int, None] = OrderedDict()
-    hits = 0
-    for item in ids:
-        hits += item in cache
-        cache[item] = None
-        cache.move_to_end(item)
-        if len(cache) > entries:
-            cache.popitem(last=False)
-    return hits
 
 
 def test_distance_counts_the_distinct_ids_in_between() -> None:

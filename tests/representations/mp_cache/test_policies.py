@@ -1,4 +1,4 @@
-from collections import Counter, OrderedDict
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -9,21 +9,10 @@ from profiles.errors import InputError, UnknownNameError
 from representations.datasets.access_log import load_access_log
 from representations.datasets.stack_distance import stack_profile
 from representations.mp_cache.policies import CachePolicy, entries_of, hit_rate, hottest_ids
+from tests.representations.least_recently_used import lru_hits
 
 LOGS = st.lists(st.integers(-4, 12) | st.sampled_from([-(2**60), 2**60]), min_size=1, max_size=80)
 ENTRIES = st.integers(1, 14)
-
-
-def lru_hits(log: list[int], entries: int) -> int:
-    cache: OrderedDict[int, None] = OrderedDict()
-    hits = 0
-    for item in log:
-        hits += item in cache
-        cache[item] = None
-        cache.move_to_end(item)
-        if len(cache) > entries:
-            cache.popitem(last=False)
-    return hits
 
 
 def lfu_hits(log: list[int], entries: int) -> int:

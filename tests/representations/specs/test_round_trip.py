@@ -5,7 +5,7 @@ import tomllib
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from profiles.errors import InputError, UnknownNameError
@@ -15,6 +15,7 @@ from representations.specs import (
     Feature,
     HybridSpec,
     MixedDimensionSpec,
+    ModelSpec,
     QuotientRemainderSpec,
     RobeSpec,
     TableSpec,
@@ -23,6 +24,8 @@ from representations.specs import (
     embedding_from_object,
     embedding_object,
     mixed_dimensions,
+    model_from_object,
+    toml_text,
 )
 from tests.representations.models import ROBE, small_model
 
@@ -32,7 +35,15 @@ tables = st.one_of(
     st.builds(TableSpec, dim=sizes, dtype=st.sampled_from(["int8", "float16"]), backend=st.just("quantised")),
     st.builds(TableSpec, dim=sizes.map(lambda d: 4 * d), backend=st.just("fbgemm")),
 )
-dhes = st.builds(DheSpec, dim=sizes, k=sizes, widths=st.lists(sizes, max_size=3).map(tuple))
+dhes = st.builds(
+    DheSpec,
+    dim=sizes,
+    k=sizes.map(lambda k: 2 * k),
+    widths=st.lists(sizes, max_size=3).map(tuple),
+    activation=st.sampled_from(["mish", "relu"]),
+    norm=st.sampled_from(["none", "batch"]),
+    transform=st.sampled_from(["uniform", "gaussian"]),
+)
 trains = st.lists(st.integers(1, 9), min_size=2, max_size=4).flatmap(
     lambda q: st.builds(
         TensorTrainSpec,
@@ -60,22 +71,36 @@ def _product(factors: list[int]) -> int:
     return product
 
 
-def toml_of(body: dict[str, Any]) -> str:
-    """TOML writes the strings, numbers and lists of a spec as JSON does; tables inside it become inline ones."""
-    parts = [
-        f"{key} = {{ {', '.join(toml_of(value).splitlines())} }}"
-        if isinstance(value, dict)
-        else f"{key} = {json.dumps(value)}"
-        for key, value in body.items()
-    ]
-    return "\n".join(parts)
-
-
 @given(specs)
 def test_a_spec_survives_json_and_toml(spec: EmbeddingSpec) -> None:
     body = embedding_object(spec)
     assert embedding_from_object(json.loads(json.dumps(body))) == spec
-    assert embedding_from_object(tomllib.loads(toml_of(body))) == spec
+    assert embedding_from_object(tomllib.loads(toml_text(body))) == spec
+
+
+@given(st.lists(specs, min_size=1, max_size=3), st.text(st.characters(exclude_categories=["Cs"])), st.floats(0.01, 99))
+def test_a_model_survives_toml(embeddings: list[EmbeddingSpec], name: str, pooling: float) -> None:
+    robes = {spec for spec in embeddings if isinstance(spec, RobeSpec)}
+    assume(len(robes) < 2)
+    factors = [spec.row_factors if isinstance(spec, TensorTrainSpec) else () for spec in embeddings]
+    spec = ModelSpec(
+        name=name,
+        dense_features=0,
+        features=tuple(
+            Feature(name=f"{name}{i}", cardinality=_product([*own]), pooling=pooling) for i, own in enumerate(factors)
+        ),
+        embeddings=tuple(embeddings),
+        bottom_mlp=(),
+        top_mlp=(1,),
+        interaction="concat",
+    )
+    assert model_from_object(tomllib.loads(toml_text(spec.to_object()))) == spec
+
+
+def test_what_toml_has_no_value_for_is_an_error() -> None:
+    assert tomllib.loads(toml_text({"a b": [True, 1.5], "c": {"d": 2**40}})) == {"a b": [True, 1.5], "c": {"d": 2**40}}
+    with pytest.raises(InputError, match=r"a.b\[1\]: TOML has no None"):
+        toml_text({"a": {"b": [1, None]}})
 
 
 @pytest.mark.parametrize(
@@ -171,6 +196,4 @@ def test_unknown_interactions_and_needless_layers_say_why() -> None:
 
 
 def _model(body: dict[str, Any]) -> object:
-    from representations.specs import model_from_object
-
     return model_from_object(body)

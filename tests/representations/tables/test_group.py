@@ -50,6 +50,20 @@ def test_float16_rows_are_summed_in_float32(backend: TableBackend, *, with_gradi
     assert bags[:, 0].tolist() == [80_000, 40_000]
 
 
+@pytest.mark.parametrize("with_gradients", [True, False])
+def test_torchrec_rounds_sums_of_float16_rows_once(*, with_gradients: bool) -> None:
+    table = build_table(Feature(name="f", cardinality=100), TableSpec(dim=4, dtype="float16", backend="torchrec"))
+    assert isinstance(table, GroupTable)
+    for scale, is_finite in ((1.0, True), (40_000.0, False)):
+        table.group.write_rows(0, scale * (0.5 + torch.rand(100, 4)))
+        exact_D = table.group.read_rows(0).double().sum(0)
+        with torch.set_grad_enabled(with_gradients):
+            summed_1D = table(torch.arange(100), torch.tensor([0]))
+        assert summed_1D.dtype == torch.float32
+        assert summed_1D.isfinite().all() == is_finite
+        assert not is_finite or ((summed_1D - exact_D).abs() <= 2**-11 * exact_D).all()
+
+
 def test_an_architecture_builds_its_own_specs_only() -> None:
     with pytest.raises(InputError, match="is no DeepFM but 'dlrm'"):
         DeepFm(small_model(TABLE))
