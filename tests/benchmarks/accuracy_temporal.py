@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from representations.datasets import Splits, load_dataset, split_dataset
 from representations.metrics import score
 from representations.presets import get_preset
@@ -47,7 +49,7 @@ def _base_rates(splits: Splits) -> dict[str, Any]:
     """What one answer for all test rows reaches, and how much of the test rows training has not seen."""
     labels_N, rate = splits.test.labels_N, splits.train.positive_rate
     unseen = {feature.name: float((splits.test.ids_NS[:, i] == 0).mean()) for i, feature in enumerate(splits.features)}
-    constant = score(labels_N, labels_N * 0.0 + rate)
+    constant = score(labels_N, np.full(len(labels_N), rate))
     return {
         "test_rows": len(labels_N),
         "positive_rates": {"training": rate, "test": splits.test.positive_rate},
@@ -76,9 +78,9 @@ def _remarks(report: Mapping[str, Any]) -> list[str]:
         f"All AUCs lie between {min(aucs):.4f} and {max(aucs):.4f}.",
         f"Of the training rows {rates['training']:.1%} are late, of the test rows {rates['test']:.1%}.",
         (
-            f"One answer for all test rows, the training rows' rate, has a log loss of {constant['log_loss']:.4f} and an "
-            f"accuracy of {constant['accuracy']:.4f}; the best models have {min(row['log_loss'] for row in rows):.4f} "
-            f"and {max(row['accuracy'] for row in rows):.4f}."
+            f"One answer for all test rows, the training rows' rate, has a log loss of {constant['log_loss']:.4f} and "
+            f"an accuracy of {constant['accuracy']:.4f}; the best models have "
+            f"{min(row['log_loss'] for row in rows):.4f} and {max(row['accuracy'] for row in rows):.4f}."
         ),
         f"Of the test rows' values of {name}, {share:.1%} are in no training row, or in one only.",
     ]
