@@ -32,7 +32,7 @@ from serving_sim.plan import Plan
 from serving_sim.result_notes import result_notes
 from serving_sim.run import Run
 
-__all__ = ["PERCENTILES", "LatencyHistogram", "SimulationResult", "Verdict", "holds_sla", "summarise"]
+__all__ = ["PERCENTILES", "LatencyHistogram", "SimulationResult", "Verdict", "holds_sla", "summarise", "verdict_of"]
 
 Verdict = Literal["stable", "near-saturation", "overloaded"]
 _GROWTH_SHARE, _BUSY_SHARE = 0.01, 0.9
@@ -214,9 +214,14 @@ def _utilisation(run: Run) -> list[float]:
 def _verdict(run: Run, busiest: float) -> Verdict:
     last_arrival_ms = float(run.queues.clock_ms[0])
     drain_ms = float(run.totals.sums[kernels.LAST_FINISH_MS]) - last_arrival_ms
+    return verdict_of(busiest, drain_ms, last_arrival_ms, run.sla_ms)
+
+
+def verdict_of(busiest: float, drain_ms: float, last_arrival_ms: float, sla_ms: float) -> Verdict:
+    """The verdict on the busiest device's busy share, and the work left at the last arrival."""
     if busiest <= _BUSY_SHARE:
         return "stable"
-    return "overloaded" if drain_ms > max(run.sla_ms, _GROWTH_SHARE * last_arrival_ms) else "near-saturation"
+    return "overloaded" if drain_ms > max(sla_ms, _GROWTH_SHARE * last_arrival_ms) else "near-saturation"
 
 
 def _energy_j(plan: Plan, run: Run, utilisation: list[float], served: int) -> float | None:

@@ -146,7 +146,7 @@ def test_the_simulator_s_alternatives_run_and_are_described() -> None:
     figures = simulator_speed.figures_of(seconds)
     wanted = {"predrawn_qps", "full_qps", "ratio_over_simpy", "ratio_over_heap_loop", "ratio_over_bare_loop"}
     assert wanted <= figures.keys()
-    report = {"policies": dict.fromkeys(POLICIES, figures)}
+    report = {"policies": {key: {**figures, "whatifs_s": spread_of([1.0]).to_object()} for key in POLICIES}}
     assert "SimPy" in "\n".join(simulator_speed.BENCHMARK.describe(report))
 
 
@@ -166,7 +166,7 @@ def test_a_simpler_model_is_as_good_where_the_truth_is_simple() -> None:
     model = fit_device_model(profiles_of(linears(random_sizes(8, seed=0), (8, 512))), work_of)
     rivals = held_out_errors(model, seed=0)
     assert [row["model"] for row in rivals] == ["roofline", "boosting"]
-    assert rivals[0]["mape"] < 0.01 < rivals[1]["mape"]
+    assert rivals[0]["mape"] < 0.03 < rivals[1]["mape"]
     report = {**validate(model, ()).to_object(), "rivals": rivals}
     page = "\n".join(cost_model.BENCHMARK.describe({
         **report, "components_measured": 16, "whole_model_predictions_per_s": 1.0
@@ -189,8 +189,13 @@ def small_study() -> Study:
 
 @pytest.mark.slow
 def test_the_cost_model_s_figures_hold_the_keys_of_validate(small_study: Study) -> None:
-    figures: dict[str, Any] = cost_model.figures_of(small_study, predictions=1)
-    assert VALIDATE_KEYS | {"whole_model_predictions_per_s"} <= figures.keys()
+    figures: dict[str, Any] = cost_model.figures_of(small_study, predictions=1, per_kind=6, logged=3)
+    further = {"whole_model_predictions_per_s", "extrapolation", "skewed_ids_mape", "points_for_10_percent"}
+    assert VALIDATE_KEYS | further <= figures.keys()
+    assert (
+        "| points for 10 % error" in "\n".join(cost_model.BENCHMARK.describe(figures))
+        or not figures["points_for_10_percent"]
+    )
     assert {row["kind"] for row in figures["rivals"]} == {row["kind"] for row in figures["components"]}
 
 

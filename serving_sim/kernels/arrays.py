@@ -115,14 +115,14 @@ class Rule(NamedTuple):
 class Steps(NamedTuple):
     """A tiered rule, worked out for each class and size, as steps of the expected wait of each device.
 
-    Row class x `sizes` + size. A device has `count` limits and one step more. The step is the number of limits below
+    Row class x `sizes` + size. A device has `limits` limits and one step more. The step is the number of limits below
     the wait; it has a service time, and tier x 2^16 + the rule's entry. Of all devices the one of the lowest tier is
     taken, of these the earliest to complete, of these that of the first entry. A lone device has one beside it that
     nothing can take.
     """
 
     sizes: int
-    count: int
+    limits: int
     limit_ms_RX: Floats
     service_ms_RX: Floats
     tier_entry_RX: NDArray[np.int32]

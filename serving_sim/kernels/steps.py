@@ -35,7 +35,7 @@ def compile_steps(rule: Rule, paths: PathArrays) -> Steps | None:
     rows = classes * sizes
     return Steps(
         sizes=sizes,
-        count=count,
+        limits=count,
         limit_ms_RX=limit_ms_RDL[:, :, :count].reshape(rows, -1),
         service_ms_RX=service_ms_RDL[:, :, : count + 1].reshape(rows, -1),
         tier_entry_RX=tier_entry_RDL[:, :, : count + 1].reshape(rows, -1),
@@ -93,4 +93,4 @@ def _longest_wait_ms(service_ms: float, limit_ms: float) -> float:
         wait_ms = np.nextafter(wait_ms, -np.inf)
     while service_ms + np.nextafter(wait_ms, np.inf) <= limit_ms:
         wait_ms = np.nextafter(wait_ms, np.inf)
-    return wait_ms
+    return float(wait_ms)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from serving_sim.engine import SimulationOptions, simulate
+from serving_sim.grid import simulate_grid
 from serving_sim.kernels import Chunk, account_chunk
 from serving_sim.run import start_run
 from serving_sim.workload import empty_chunk
@@ -13,13 +14,14 @@ from tests.benchmarks.benchmark import Benchmark, Figures, main
 from tests.benchmarks.markdown import bullets, percent, significant, table, with_quartiles
 from tests.benchmarks.serving_loops import largest_difference, loops
 from tests.benchmarks.serving_scenario import POLICIES, Drawn, draw, six_path_plan
-from tests.benchmarks.timing import Alternative, Samples, interleave, rates, ratios
+from tests.benchmarks.timing import Alternative, Samples, interleave, rates, ratios, spread_of
 
 __all__ = ["BENCHMARK", "alternatives", "figures_of"]
 
 # As large as the chunks that `simulate` draws.
 _CHUNK = 16_384
 _SIGMA = 0.1
+_GRID_QUERIES = 100_000
 
 _LABELS = {
     "predrawn": "simulator, queries pre-drawn",
@@ -53,7 +55,8 @@ _MEANING = """\
   a ceiling for what generality, totals and chunks may cost.
 - **heap loop** and **SimPy**: the same arrivals and sizes in memory, routed by the same rule in plain Python; they
   write each query's latency and add nothing up.
-- Not measured yet: `thousand_whatifs_s` (many scenarios over one stream of arrivals)."""
+- **1,000 what-ifs** (`thousand_whatifs_s`): 50 rates x 20 SLAs of 100,000 queries each, with percentiles, together in
+  `simulate_grid` on one thread; drawing, compiling rules and reading off results included."""
 
 
 def _measure(quick: bool) -> Figures:
@@ -66,7 +69,17 @@ def _measure_policy(policy: str, *, quick: bool) -> Figures:
     queries, few, rounds = (2**18, 10_000, 5) if quick else (2**20, 30_000, 15)
     drawn = draw(six_path_plan(policy, queries))
     difference = largest_difference(drawn, few)
-    return {**figures_of(interleave(alternatives(drawn, few), rounds)), "largest_difference": difference}
+    figures = figures_of(interleave(alternatives(drawn, few), rounds))
+    return {**figures, **_thousand_whatifs(policy, 1 if quick else 5), "largest_difference": difference}
+
+
+def _thousand_whatifs(policy: str, rounds: int) -> Figures:
+    """CPU time of a grid of 1,000 plans on one thread."""
+    plan = six_path_plan(policy, _GRID_QUERIES)
+    plans = [plan.at(qps=qps, sla_ms=sla_ms) for qps in np.linspace(200, 4000, 50) for sla_ms in np.linspace(2, 21, 20)]
+    seconds = interleave({"grid": Alternative(call=lambda: simulate_grid(plans, workers=1))}, rounds)["grid"]
+    spread = spread_of(seconds)
+    return {"thousand_whatifs_s": spread.median, "whatifs_s": spread.to_object()}
 
 
 def figures_of(seconds: Samples) -> Figures:
@@ -119,7 +132,9 @@ def _totals_alone(drawn: Drawn) -> Alternative:
     part = _part(drawn.chunk, 0, empty_chunk(_CHUNK, drawn.chunk.factor_KN.shape[0]))
     run.serve(part, count)
     return Alternative(
-        call=lambda: account_chunk(part, count, 0, load.sla_ms, run.paths, run.totals), calls=32, units=count
+        call=lambda: account_chunk(part, count, 0, run.sla_ms_C, run.paths, run.queues.busy_ms_D, run.totals),
+        calls=32,
+        units=count,
     )
 
 
@@ -145,6 +160,8 @@ def _describe(report: Mapping[str, Any]) -> list[str]:
         table(("what", *POLICIES), speeds),
         "## Ratios, round by round",
         table(("ratio", *POLICIES), over),
+        "## 1,000 what-ifs of 100,000 queries, seconds of one core",
+        table(("what", *POLICIES), [("together", *(with_quartiles(policies[one]["whatifs_s"]) for one in POLICIES))]),
         "## What the figures mean",
         _MEANING,
         "## Remarks",

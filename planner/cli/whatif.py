@@ -1,0 +1,122 @@
+"""`recplan whatif`: what a plan would come to under other loads, SLAs, devices, caches and prices."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from planner.cli.options import Edits, Json, PlanFile, Qps, Ray, Seed, SlaMs
+from planner.cli.output import message, print_json, print_lines, print_table
+from profiles.units import format_ms
+
+if TYPE_CHECKING:
+    from serving_sim.grid import GridCell
+    from serving_sim.whatif import Axis, WhatIf
+
+__all__ = ["register", "whatif"]
+
+_SHOWN = 20
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(whatif)
+
+
+def whatif(
+    plan: PlanFile,
+    grid: Annotated[
+        Path | None, typer.Argument(metavar="[GRID]", help="What varies, as a TOML file with a table \\[vary].")
+    ] = None,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--vary",
+            metavar="KEY=V1,V2,...",
+            help="What varies: qps, sla_ms, add (a device's name), fail, cache (a factor), or any key of the plan. "
+            "Repeatable.",
+        ),
+    ] = None,
+    queries: Annotated[int | None, typer.Option("--queries", help="How many queries, instead of the plan's.")] = None,
+    policy: Annotated[str | None, typer.Option("--policy", metavar="NAME", help="Instead of the plan's.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder of table and chart.")] = None,
+    qps: Qps = None,
+    sla_ms: SlaMs = None,
+    seed: Seed = None,
+    edits: Edits = None,
+    ray: Ray = None,
+    json: Json = False,
+) -> None:
+    """Simulate every combination of loads, SLAs, devices, caches or prices beside the plan as it is."""
+    from serving_sim.engine import resolve_plan
+    from serving_sim.plan import edited_options, load_plan
+    from serving_sim.policies import named_policies
+    from serving_sim.whatif import axes_from_file, axis_from_text, explore
+
+    axes = (*(axes_from_file(grid) if grid else ()), *(axis_from_text(text) for text in vary or ()))
+    if not axes:
+        raise typer.BadParameter("name what varies: a GRID file or --vary KEY=V1,V2,...")
+    loaded = load_plan(plan, edits or ())
+    router = None if policy is None else named_policies([policy], loaded.policy, edited_options(edits or ()))[0]
+    resolved = resolve_plan(loaded, queries=queries, qps=qps, sla_ms=sla_ms, seed=seed)
+    base, found = explore(resolved, axes, policy=router, ray=ray)
+    if out is not None:
+        _save(axes, base, found, out)
+    if json:
+        print_json(_object(axes, base, found))
+    else:
+        _show(axes, base, found)
+
+
+def _save(axes: "Sequence[Axis]", base: "GridCell", found: "Sequence[WhatIf]", out: Path) -> None:
+    from serving_sim.charts_whatif import save_whatif_page
+    from serving_sim.whatif import whatif_frame
+
+    frame = whatif_frame(axes, base, found)
+    out.mkdir(parents=True, exist_ok=True)
+    frame.write_csv(out / "whatif.csv")
+    frame.write_parquet(out / "whatif.parquet")
+    save_whatif_page(frame, [axis.key for axis in axes], out / "whatif.html")
+    message(f"wrote whatif.csv, whatif.parquet and whatif.html to {out}")
+
+
+def _object(axes: "Sequence[Axis]", base: "GridCell", found: "Sequence[WhatIf]") -> dict[str, object]:
+    from dataclasses import asdict
+
+    keys = [axis.key for axis in axes]
+    return {
+        "vary": {axis.key: list(axis.values) for axis in axes},
+        "as_it_is": asdict(base),
+        "cells": [{"values": dict(zip(keys, one.values, strict=True)), **asdict(one.cell)} for one in found],
+    }
+
+
+def _show(axes: "Sequence[Axis]", base: "GridCell", found: "Sequence[WhatIf]") -> None:
+    """The best first: those that hold their SLA, by correct predictions in it."""
+    keys = [axis.key for axis in axes]
+    ordered = sorted(found, key=lambda one: (not one.cell.holds_sla, -one.cell.correct_predictions_in_sla_per_s))
+    rows = [("the plan as it is", *(("",) * (len(keys) - 1)), *_figures(base, base))]
+    rows += [(*(_shown(value) for value in one.values), *_figures(one.cell, base)) for one in ordered[:_SHOWN]]
+    columns = (*keys, "verdict", "SLA", "p99", "late", "right in SLA/s", "change", "$/h")
+    print_table(f"{len(found)} what-ifs, the best first", columns, rows, text_columns=len(keys) + 2)
+    held = sum(one.cell.holds_sla for one in found)
+    left = len(found) - min(len(found), _SHOWN)
+    print_lines([f"{held} of {len(found)} hold their SLA" + (f"; {left} more are in --out and --json" if left else "")])
+
+
+def _figures(cell: "GridCell", base: "GridCell") -> tuple[str, ...]:
+    right, before = cell.correct_predictions_in_sla_per_s, base.correct_predictions_in_sla_per_s
+    return (
+        cell.verdict,
+        "held" if cell.holds_sla else "missed",
+        format_ms(cell.latency_ms["p99"]),
+        f"{cell.sla_violation_share:.2%}",
+        f"{right:,.0f}",
+        f"{right / before - 1:+.1%}" if before else "",
+        "" if cell.cost_per_hour is None else f"{cell.cost_per_hour:,.2f}",
+    )
+
+
+def _shown(value: object) -> str:
+    return "-" if value == "" else f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,153 @@
+"""Serve lanes of one group, and read off what each came to.
+
+Shape suffixes: M lanes, E entries of a rule, P paths, D devices, B histogram bins.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profiles.units import MS_PER_S
+from serving_sim.grid_groups import Lane, LaneGroup
+from serving_sim.histogram import bin_edges_ms, rank
+from serving_sim.kernels import BINS, FIXED
+from serving_sim.kernels.grid import (
+    CORRECT_SUM,
+    IN_SLA_SUM,
+    LATE_SUM,
+    GridRule,
+    GridState,
+    Singles,
+    serve_grid,
+)
+from serving_sim.metrics import PERCENTILES, Verdict, verdict_of
+
+__all__ = ["LaneFigures", "serve_lanes"]
+
+_BLOCK = 128
+_SUMS = 3
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LaneFigures:
+    """What the counted queries of a lane came to; utilisation is of the whole run."""
+
+    verdict: Verdict
+    counted: int
+    late: int
+    samples: int
+    correct: float
+    in_sla: float
+    duration_s: float
+    latency_ms: dict[str, float]
+    path_share: tuple[float, ...]
+    utilisation: tuple[float, ...]
+
+    def holds(self, percentile: float) -> bool:
+        """Whether that percentile of the latencies is within the SLA."""
+        return self.late <= self.counted - 1 - rank(percentile, self.counted)
+
+
+def serve_lanes(group: LaneGroup, lanes: Sequence[Lane]) -> list[LaneFigures]:
+    """The lanes' figures, in their order."""
+    rule, paths = _grid_rule(group, lanes), group.tables.arrays
+    state = _new_state(rule, len(paths.device_P), len(lanes))
+    chunk, fixed = group.chunk, lanes[0].rule.kind == FIXED
+    gap_N = chunk.gap_N.astype(np.float32)
+    factor_N = np.ones_like(gap_N)
+    if fixed:
+        factor_N = chunk.factor_KN[paths.spread_P[lanes[0].rule.path_E[0]]].astype(np.float32)
+    serve_grid(gap_N[: group.warmup], chunk.size_N[: group.warmup], factor_N[: group.warmup], rule, state)
+    for counted in (state.sums_GM, state.queries_PM, state.histogram_MB):
+        counted[:] = 0
+    serve_grid(gap_N[group.warmup :], chunk.size_N[group.warmup :], factor_N[group.warmup :], rule, state)
+    return _figures(group, lanes, state)
+
+
+def _grid_rule(group: LaneGroup, lanes: Sequence[Lane]) -> GridRule:
+    paths, rule = group.tables.arrays, lanes[0].rule
+    limit_ms_EM = _singles(np.stack([lane.rule.limit_ms_CE[0] for lane in lanes], axis=1))
+    rate_per_ms_EM = _singles(np.stack([lane.rule.rate_per_ms_E for lane in lanes], axis=1))
+    return GridRule(
+        path_E=rule.path_E,
+        tier_E=rule.tier_E,
+        limit_ms_EM=limit_ms_EM,
+        rate_per_ms_EM=rate_per_ms_EM,
+        most_ms_E=limit_ms_EM.max(axis=1),
+        least_rate_E=rate_per_ms_EM.min(axis=1),
+        device_P=paths.device_P,
+        first_D=np.cumsum(paths.servers_D) - paths.servers_D,
+        servers_D=paths.servers_D,
+        worth_P=_singles(paths.accuracy_P),
+        service_ms_SP=_singles(paths.service_ms_SP),
+        gap_ms_M=_singles(MS_PER_S / np.array([lane.qps for lane in lanes])),
+        sla_ms_M=_singles(np.array([lane.sla_ms for lane in lanes])),
+    )
+
+
+def _new_state(rule: GridRule, paths: int, lanes: int) -> GridState:
+    def room(*shape: int) -> Singles:
+        return np.zeros(shape, dtype=np.float32)
+
+    return GridState(
+        left_ms_VM=room(int(rule.servers_D.sum()), lanes),
+        latency_ms_QM=room(_BLOCK, lanes),
+        chosen_M=room(lanes),
+        spare_M=room(lanes),
+        block_GM=room(_SUMS, lanes),
+        block_queries_PM=room(paths, lanes),
+        block_busy_ms_PM=room(paths, lanes),
+        sums_GM=np.zeros((_SUMS, lanes)),
+        queries_PM=np.zeros((paths, lanes)),
+        busy_ms_PM=np.zeros((paths, lanes)),
+        histogram_MB=np.zeros((lanes, BINS), dtype=np.int32),
+    )
+
+
+def _figures(group: LaneGroup, lanes: Sequence[Lane], state: GridState) -> list[LaneFigures]:
+    chunk, paths, warmup = group.chunk, group.tables.arrays, group.warmup
+    counted = len(chunk.gap_N) - warmup
+    first, last = float(chunk.gap_N[: warmup + 1].sum()), float(chunk.gap_N.sum())
+    samples = int(chunk.size_N[warmup:].sum())
+    latency_ms = _percentiles(state.histogram_MB, counted)
+    figures = []
+    for place, lane in enumerate(lanes):
+        gap_ms = MS_PER_S / lane.qps
+        drain_ms = float(state.left_ms_VM[:, place].max())
+        span_ms = last * gap_ms + drain_ms
+        busy_ms_D = np.bincount(paths.device_P, weights=state.busy_ms_PM[:, place], minlength=len(paths.servers_D))
+        utilisation = busy_ms_D / (paths.servers_D * max(span_ms, 1e-300))
+        figures.append(
+            LaneFigures(
+                verdict=verdict_of(float(utilisation.max()), drain_ms, last * gap_ms, lane.sla_ms),
+                counted=counted,
+                late=int(state.sums_GM[LATE_SUM, place]),
+                samples=samples,
+                correct=float(state.sums_GM[CORRECT_SUM, place]),
+                in_sla=float(state.sums_GM[IN_SLA_SUM, place]),
+                duration_s=max(span_ms - first * gap_ms, 1e-300) / MS_PER_S,
+                latency_ms={name: float(values[place]) for name, values in latency_ms.items()},
+                path_share=tuple((state.queries_PM[:, place] / counted).tolist()),
+                utilisation=tuple(utilisation.tolist()),
+            )
+        )
+    return figures
+
+
+def _percentiles(histogram_MB: NDArray[np.int32], counted: int) -> dict[str, NDArray[np.float64]]:
+    """Of each lane, as the middle of their bin."""
+    filled = np.flatnonzero(histogram_MB.any(axis=0))
+    first = int(filled[0])
+    below_MB = np.cumsum(histogram_MB[:, first : int(filled[-1]) + 1], axis=1)
+    edges_ms = bin_edges_ms()
+    found = {}
+    for name, percentile in PERCENTILES.items():
+        bin_M = first + (below_MB <= rank(percentile, counted)).sum(axis=1)
+        found[name] = (edges_ms[bin_M] + edges_ms[bin_M + 1]) / 2
+    return found
+
+
+def _singles(values: NDArray[np.float64]) -> Singles:
+    return np.ascontiguousarray(values, dtype=np.float32)

@@ -1,0 +1,58 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from planner.cli.app import run
+from serving_sim.testing import small_plan
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> str:
+    file = tmp_path / "plan.json"
+    small_plan(queries=500).save(file)
+    return str(file)
+
+
+def test_a_table_shows_the_best_first_beside_the_plan_as_it_is(plan: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["whatif", plan, "--vary", "qps=200,4000", "--vary", "add=,gpu"]) == 0
+    printed = capsys.readouterr().out
+    assert "the plan as it is" in printed
+    assert "of 4 hold their SLA" in printed
+    assert printed.index(" 4000") != printed.index(" 200")
+
+
+def test_the_object_has_every_combination(plan: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    grid = tmp_path / "grid.toml"
+    grid.write_text("[vary]\nqps = [200, 400]\nsla_ms = [5, 10]\n", encoding="utf-8")
+    assert run(["whatif", plan, str(grid), "--json", "--policy", "table-switch"]) == 0
+    body = json.loads(capsys.readouterr().out)
+    assert body["vary"] == {"qps": [200, 400], "sla_ms": [5, 10]}
+    assert [cell["values"] for cell in body["cells"]][1] == {"qps": 200, "sla_ms": 10}
+    assert body["as_it_is"]["qps"] == 400
+
+
+def test_a_folder_receives_tables_and_a_page(plan: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "found"
+    assert run(["whatif", plan, "--vary", "qps=200,400", "--out", str(out)]) == 0
+    capsys.readouterr()
+    assert sorted(file.name for file in out.iterdir()) == ["whatif.csv", "whatif.html", "whatif.parquet"]
+    assert pl.read_parquet(out / "whatif.parquet")["qps"].to_list() == [200, 400]
+
+
+def test_nothing_that_varies_is_bad_input(plan: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["whatif", plan]) == 2
+    assert "name what varies" in capsys.readouterr().err
+
+
+def test_a_simulation_loads_only_what_it_needs(plan: str) -> None:
+    script = f"import sys; from planner.cli.app import run; run(['simulate', {plan!r}]); print('loaded', *sys.modules)"
+    printed = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    loaded = printed.partition("loaded")[2].split()
+    # numba itself imports the front of scipy, and its BLAS.
+    assert not {"torch", "scipy.optimize", "scipy.stats", "sklearn", "ray", "torchrec", "polars", "altair"} & set(
+        loaded
+    )

@@ -1,0 +1,121 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from serving_sim.engine import SimulationOptions, simulate
+from serving_sim.grid import simulate_grid
+from serving_sim.kernels import grid as kernel
+from serving_sim.plan import Plan, PolicyChoice
+from serving_sim.testing import small_plan
+
+FIGURES = ("sla_violation_share", "accuracy", "correct_predictions_per_s", "correct_predictions_in_sla_per_s")
+POLICIES = (
+    PolicyChoice(name="static", options={"path": "table-gpu"}),
+    PolicyChoice(name="table-switch"),
+    PolicyChoice(name="mp-rec"),
+    PolicyChoice(name="mp-rec", options={"predicate": "finish-in-sla"}),
+)
+
+
+def scenarios(policy: PolicyChoice, queries: int = 20_000) -> list[Plan]:
+    plan = small_plan(policy=policy, queries=queries)
+    return [plan.at(qps=qps, sla_ms=sla_ms) for qps in (100.0, 400.0, 900.0) for sla_ms in (4.0, 10.0)]
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=str)
+def test_plans_served_together_come_to_what_each_comes_to_alone(policy: PolicyChoice) -> None:
+    plans = scenarios(policy)
+    for plan, cell in zip(plans, simulate_grid(plans), strict=True):
+        result = simulate(plan, options=SimulationOptions(fluid_bound=False))
+        other = simulate(plan, seed=1, options=SimulationOptions(fluid_bound=False))
+        assert cell.together
+        assert (cell.verdict, cell.holds_sla) == (result.verdict, result.holds_sla)
+        for name in FIGURES:
+            noise = abs(getattr(other, name) - getattr(result, name))
+            assert getattr(cell, name) == pytest.approx(getattr(result, name), rel=1e-3, abs=max(noise, 1e-3))
+        assert cell.device_utilisation == pytest.approx(result.device_utilisation, rel=5e-3, abs=1e-3)
+        assert cell.path_share == pytest.approx(result.path_share, abs=5e-3)
+        for name, latency_ms in result.latency_ms.items():
+            assert cell.latency_ms[name] == pytest.approx(latency_ms, rel=0.02)
+
+
+def test_a_static_path_keeps_its_scattered_service_times() -> None:
+    plan = small_plan(policy=PolicyChoice(name="static"), queries=5_000)
+    latency = replace(plan.paths[0].latency, spread="lognormal", sigma=0.4)
+    scattered = replace(plan, paths=(replace(plan.paths[0], latency=latency), *plan.paths[1:]))
+    (cell,), result = simulate_grid([scattered]), simulate(scattered)
+    assert cell.together
+    assert cell.latency_ms["p99"] == pytest.approx(result.latency_ms["p99"], rel=0.005)
+
+
+def test_what_cannot_be_served_together_is_served_alone() -> None:
+    plan = small_plan(queries=2_000)
+    latency = replace(plan.paths[0].latency, spread="lognormal", sigma=0.4)
+    scattered = replace(plan, paths=(replace(plan.paths[0], latency=latency), *plan.paths[1:]))
+    cells = simulate_grid([scattered, plan])
+    assert [cell.together for cell in cells] == [False, True]
+    result = simulate(scattered)
+    assert cells[0].latency_ms == result.latency_ms
+    assert cells[0].path_share == result.path_share
+
+
+def test_threads_change_no_figure() -> None:
+    plans = [small_plan(queries=1_000).at(qps=float(qps)) for qps in range(100, 400)]
+    assert simulate_grid(plans, workers=1) == simulate_grid(plans, workers=4)
+
+
+def test_prices_change_costs_alone() -> None:
+    plan = small_plan(queries=1_000)
+    priced = [
+        replace(plan, devices=tuple(replace(device, price_per_hour=price) for device in plan.devices))
+        for price in (1.0, 2.0)
+    ]
+    cheap, dear = simulate_grid(priced)
+    assert (cheap.cost_per_hour, dear.cost_per_hour) == (2.0, 4.0)
+    assert dear.cost_per_million_correct == pytest.approx(2 * (cheap.cost_per_million_correct or 0))
+    assert cheap.latency_ms == dear.latency_ms
+    assert simulate_grid([plan])[0].cost_per_hour is None
+
+
+def test_python_does_what_is_compiled() -> None:
+    lanes, singles = 3, np.float32
+    rule = kernel.GridRule(
+        path_E=np.array([1, 0, 0]),
+        tier_E=np.array([0, 0, 1]),
+        limit_ms_EM=np.array([[3, 5, 9], [3, 5, 9], [np.inf] * 3], dtype=singles),
+        rate_per_ms_EM=np.array([[1, 1, 1], [1, 1, 1], [0, 0, 0]], dtype=singles),
+        most_ms_E=np.array([9, 9, np.inf], dtype=singles),
+        least_rate_E=np.array([1, 1, 0], dtype=singles),
+        device_P=np.array([0, 1]),
+        first_D=np.array([0, 2]),
+        servers_D=np.array([2, 1]),
+        worth_P=np.array([0.7, 0.8], dtype=singles),
+        service_ms_SP=np.array([[0, 0], [1, 2], [2, 3]], dtype=singles),
+        gap_ms_M=np.array([0.5, 1, 2], dtype=singles),
+        sla_ms_M=np.array([3, 5, 9], dtype=singles),
+    )
+    rng = np.random.default_rng(0)
+    load = (rng.exponential(size=300).astype(singles), rng.integers(1, 3, 300), np.ones(300, dtype=singles))
+    states = []
+    for serve in (kernel.serve_grid, in_python):
+        room = [(3, lanes), (128, lanes), (lanes,), (lanes,), (3, lanes), (2, lanes), (2, lanes)]
+        state = kernel.GridState(
+            *(np.zeros(shape, dtype=singles) for shape in room),
+            np.zeros((3, lanes)),
+            np.zeros((2, lanes)),
+            np.zeros((2, lanes)),
+            np.zeros((lanes, 8192), dtype=np.int32),
+        )
+        serve(*load, rule, state)
+        states.append(state)
+    for compiled, plain in zip(*states, strict=True):
+        np.testing.assert_allclose(compiled, plain, rtol=1e-6)
+
+
+def in_python(*arguments: object) -> None:
+    plain = {name: function.py_func for name, function in vars(kernel).items() if hasattr(function, "py_func")}
+    with pytest.MonkeyPatch.context() as patch:
+        for name, function in plain.items():
+            patch.setattr(kernel, name, function)
+        plain["serve_grid"](*arguments)
