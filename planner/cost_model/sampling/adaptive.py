@@ -25,6 +25,7 @@ __all__ = ["AdaptiveResult", "FamilySampling", "SamplingProgress", "adaptive_swe
 _LEAST_ROUND = 8
 # A round adds a third of what was measured: few fits, and none of them looks far ahead.
 _GROWTH = 1 / 3
+_UNBOUNDED = 10**9
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -128,14 +129,14 @@ class _Purse:
     def affordable_in_all(self) -> int:
         """How many more components of all kinds together."""
         if self._in_all is None:
-            return self._budget.points * len(self._seconds or "?")
+            return _UNBOUNDED
         return self._points_in(self._in_all - (time.perf_counter() - self._start))
 
     def _points_in(self, seconds: float) -> int:
         if seconds <= 0:
             return 0
         if not self._measured:
-            return self._budget.points
+            return _UNBOUNDED
         return int(seconds / (self._measuring_s / self._measured))
 
 

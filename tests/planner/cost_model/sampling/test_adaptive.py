@@ -109,6 +109,18 @@ def test_time_ends_a_sweep_as_well(tmp_path: Path) -> None:
     assert 10 <= result.families[0].points < 1000
 
 
+def test_many_families_begin_whatever_the_time_in_all(tmp_path: Path) -> None:
+    result = adaptive_sweep(
+        calibration_spaces(["linear", "elementwise", "concat", "interaction", "projection"]),
+        RecommendationProvider(),
+        ProfileStore(tmp_path),
+        executor=SyntheticExecutor(wild_ms),
+        budget=SamplingBudget(points=20, first=1),
+        seconds_in_all=60,
+    )
+    assert min(one.points for one in result.families) >= 1
+
+
 def test_progress_names_the_worst_family(tmp_path: Path) -> None:
     seen: list[SamplingProgress] = []
     adaptive_sweep(
