@@ -195,6 +195,7 @@ def start_simulation(
         exact=load.queries if load.queries <= options.exact_queries else 0,
     )
     chunk = empty_chunk(min(options.chunk_queries, load.queries), len(tables.spreads))
+    bounded = options.fluid_bound and _service_is_at_least_drawn(tables)
     backlog = Backlog(bin_ms=1.1 * load.queries * MS_PER_S / load.qps / MOST_BINS, devices=len(plan.devices))
     # Loads the compiled code before any clock runs.
     run.serve(chunk, 0)
@@ -205,8 +206,8 @@ def start_simulation(
         run=run,
         backlog=backlog,
         stream=WorkloadStream(load, tables.spreads, plan.seed),
-        bounded=options.fluid_bound,
-        prices_D=_pilot_prices(plan, tables) if options.fluid_bound and tables.arrays.uncertain_D.any() else None,
+        bounded=bounded,
+        prices_D=_pilot_prices(plan, tables) if bounded and tables.arrays.uncertain_D.any() else None,
         chunk=chunk,
     )
 
@@ -220,6 +221,12 @@ def trace_run(plan: Plan, *, policy: PolicyLike | None = None, options: Simulati
         for name in names:
             parts[name].append(getattr(simulation.chunk, name)[:count].copy())
     return QueryTrace(**{name: np.concatenate(values) for name, values in parts.items()})
+
+
+def _service_is_at_least_drawn(tables: PathTables) -> bool:
+    """Whether no query is served in less time than its draws say, on which the fluid bound rests."""
+    conditions_PF = tables.arrays.conditions_PF
+    return bool(np.all(conditions_PF[:, 1] >= 1) and np.all(conditions_PF[:, 2] == 0))
 
 
 def _counted_rows(run: Run) -> FluidRows:

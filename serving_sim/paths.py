@@ -80,6 +80,7 @@ def compile_paths(plan: Plan) -> PathTables:
         last_size_P=_integers([path.latency.sizes[-1] for path in plan.paths]),
         servers_D=_integers([device.servers for device in plan.devices]),
         uncertain_D=_integers([_is_uncertain(plan, device.name) for device in plan.devices]),
+        conditions_PF=_conditions(plan.paths),
     )
     return PathTables(arrays=arrays, spreads=spreads)
 
@@ -112,9 +113,23 @@ def _expected_accuracy(path: Path, misses: Mapping[str, Misses]) -> float:
 
 
 def _is_uncertain(plan: Plan, device: str) -> bool:
-    return any(
-        path.device == device and (path.latency.spread != "none" or path.latency.miss_shares) for path in plan.paths
-    )
+    tables = [path.latency for path in plan.paths if path.device == device]
+    return any(table.spread != "none" or table.miss_shares or table.idle_gap for table in tables)
+
+
+def _conditions(paths: Sequence[Path]) -> NDArray[np.float64]:
+    """No row where service depends neither on idleness nor on the query before."""
+    rows = [
+        (
+            path.latency.idle_gap.after_ms if path.latency.idle_gap else np.inf,
+            path.latency.idle_gap.factor if path.latency.idle_gap else 1.0,
+            path.latency.correlation if path.latency.sigma else 0.0,
+            path.latency.sigma,
+        )
+        for path in paths
+    ]
+    is_none = all(np.isinf(after_ms) and not correlation for after_ms, _, correlation, _ in rows)
+    return np.array([] if is_none else rows, dtype=np.float64).reshape(-1, 4)
 
 
 def _spread(path: Path, effect: MissEffect | None) -> Spread:

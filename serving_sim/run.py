@@ -64,7 +64,7 @@ class Run:
     def serve(self, chunk: Chunk, count: int) -> None:
         """Serve the next `count` queries, which the chunk holds drawn."""
         rule, steps, servers_D = self.rule, self.steps, self.paths.servers_D
-        if rule.kind == FIXED:
+        if rule.kind == FIXED and not self.paths.conditions_PF.size:
             serve_fixed(chunk, count, self.gap_ms, int(rule.path_E[0]), self.paths, self.queues)
         elif self.market is not None:
             serve_priced(chunk, count, self.gap_ms, rule, self.paths, self.queues, self.waiting, self.market)
@@ -90,6 +90,11 @@ def start_run(
     classes = len(sla_ms_C)
     if len(rule.limit_ms_CE) not in (1, classes):
         raise InputError(f"policy: its rule must have limits for {classes} classes, but has {len(rule.limit_ms_CE)}")
+    if rule.kind == PRICED and paths.conditions_PF.size:
+        raise InputError(
+            "policy: one that prices device time follows neither idle_gap nor correlation of a path's latency; "
+            "choose another, or leave these out"
+        )
     limit_ms_CE = np.ascontiguousarray(np.broadcast_to(rule.limit_ms_CE, (classes, len(rule.path_E))))
     rule = rule._replace(limit_ms_CE=limit_ms_CE)
     queues = Queues(
@@ -98,6 +103,7 @@ def start_run(
         next_server_D=np.zeros(devices, dtype=np.int64),
         busy_ms_D=np.zeros(devices),
         clock_ms=np.zeros(1),
+        residual_D=np.full(devices, np.nan),
     )
     totals = Totals(
         counts_CF=np.zeros((classes, _FIGURES), dtype=np.int64),

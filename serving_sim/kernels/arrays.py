@@ -82,7 +82,9 @@ NEVER_MS = 1e300
 class PathArrays(NamedTuple):
     """Paths and devices as arrays. `spread_P` is a path's row of the chunk's factors; its table holds [first, last].
 
-    `uncertain_D` is 1 for devices with a path whose service times scatter.
+    `uncertain_D` is 1 for devices with a path whose service times scatter. `conditions_PF` has no row, or one per path:
+    idle time (ms) beyond which a server is cold, factor of a cold one, lag-1 correlation on a device of the logs of the
+    lognormal factors (0: none), their sigma.
     """
 
     service_ms_SP: Floats
@@ -93,6 +95,7 @@ class PathArrays(NamedTuple):
     last_size_P: Ints
     servers_D: Ints
     uncertain_D: Ints
+    conditions_PF: Floats
 
 
 class Rule(NamedTuple):
@@ -129,13 +132,17 @@ class Steps(NamedTuple):
 
 
 class Queues(NamedTuple):
-    """When each server is free, and per device the next free server; `clock_ms` holds the last scheduled arrival."""
+    """When each server is free, and per device the next free server; `clock_ms` holds the last scheduled arrival.
+
+    `residual_D` is the normal deviate behind each device's last correlated service, NaN before the first.
+    """
 
     free_ms_DC: Floats
     next_ms_D: Floats
     next_server_D: Ints
     busy_ms_D: Floats
     clock_ms: Floats
+    residual_D: Floats
 
 
 class Waiting(NamedTuple):

@@ -58,27 +58,35 @@ def _bin(size: int) -> int:
 
 @njit(cache=True)
 def _demand(
-    row: int,
     mix_R: tuple[Floats, Floats],
     sla_ms_C: Floats,
     price_D: Floats,
     tables: tuple[Floats, Floats, Ints, Floats],
-) -> tuple[int, float, float]:
-    """The path that earns a row most, -1 where none earns; its service time; and the least price of serving the row."""
+    used_ms_D: Floats,
+) -> float:
+    """The least price of serving all rows; `used_ms_D` receives the time that they take where each earns most."""
     weight_R, samples_R = mix_R
     service_ms_SP, ratio_P, device_P, accuracy_P = tables
-    size = int(samples_R[row] / weight_R[row] + 0.5)
-    sla_ms = sla_ms_C[row // SIZE_BINS]
-    best, best_path, best_ms, least = 0.0, -1, 0.0, np.inf
-    for path in range(device_P.size):
-        service_ms = service_ms_SP[size, path] * ratio_P[path]
-        if service_ms > sla_ms:
+    used_ms_D[:] = 0.0
+    cost = 0.0
+    for row in range(weight_R.size):
+        weight = weight_R[row]
+        if weight <= 0:
             continue
-        cost = price_D[device_P[path]] * service_ms
-        least = min(least, cost)
-        if accuracy_P[path] * size - cost > best:
-            best, best_path, best_ms = accuracy_P[path] * size - cost, path, service_ms
-    return best_path, best_ms, least
+        size, sla_ms = int(samples_R[row] / weight + 0.5), sla_ms_C[row // SIZE_BINS]
+        best, best_path, best_ms, least = 0.0, -1, 0.0, np.inf
+        for path in range(device_P.size):
+            service_ms = service_ms_SP[size, path] * ratio_P[path]
+            price = price_D[device_P[path]] * service_ms
+            if service_ms > sla_ms:
+                continue
+            least = min(least, price)
+            if accuracy_P[path] * size - price > best:
+                best, best_path, best_ms = accuracy_P[path] * size - price, path, service_ms
+        if best_path >= 0:
+            used_ms_D[device_P[best_path]] += weight * best_ms
+        cost += weight * least if least < np.inf else 0.0
+    return cost
 
 
 @njit(cache=True)
@@ -97,12 +105,7 @@ def _ascend(
     """
     used_ms_D = np.empty(price_D.size)
     for step in range(steps):
-        used_ms_D[:] = 0.0
-        for row in range(mix_R[0].size):
-            if mix_R[0][row] > 0:
-                path, service_ms, _ = _demand(row, mix_R, sla_ms_C, price_D, tables)
-                if path >= 0:
-                    used_ms_D[tables[2][path]] += mix_R[0][row] * service_ms
+        _demand(mix_R, sla_ms_C, price_D, tables, used_ms_D)
         for device in range(price_D.size):
             excess = min(used_ms_D[device] * load / available_ms_D[device] - 1.0, 1.0)
             price = price_D[device] * math.exp(_STEP / (1 + 0.1 * step) * excess)
@@ -122,11 +125,7 @@ def _renew(
     available_ms_D = servers_D * figures_G[_SPAN_MS]
     steps = _STEPS if figures_G[_SEEN] >= options_O[MEMORY_QUERIES] / 2 else _FIRST_STEPS
     _ascend(steps, 1.0, price_D, highest_D, available_ms_D, mix_R, sla_ms_C, tables)
-    cost = 0.0
-    for row in range(weight_R.size):
-        if weight_R[row] > 0:
-            least = _demand(row, mix_R, sla_ms_C, crowded_D, tables)[2]
-            cost += weight_R[row] * least if least < np.inf else 0.0
+    cost = _demand(mix_R, sla_ms_C, crowded_D, tables, np.empty(crowded_D.size))
     if cost > 0:
         # By weak duality no rate above this one can be served in full.
         capacity = (crowded_D * available_ms_D).sum() / cost
@@ -273,16 +272,14 @@ def _soonest(free_ms_C: Floats, servers: int) -> int:
 @njit(cache=True)
 def _look(
     now_ms: float,
-    next_ms_D: Floats,
     servers_D: Ints,
     uncertain_D: Ints,
     waiting: WaitingArrays,
     learned: LearnedArrays,
     wait_ms_D: Floats,
 ) -> None:
-    """Fill in the expected wait at each device."""
+    """Put the expected wait in place of the one that will be, where a router cannot know it."""
     for device in range(servers_D.size):
-        wait_ms_D[device] = max(0.0, next_ms_D[device] - now_ms)
         if uncertain_D[device]:
             _start_waiting(device, now_ms, waiting, learned)
             if wait_ms_D[device] > 0:
@@ -319,6 +316,7 @@ def serve_priced(
     gap_N, size_N, class_N, factor_KN, arrival_ms_N, start_ms_N, service_ms_N, _, path_N = chunk
     wait_ms_D, charge_D, sla_ms_C = np.zeros(servers_D.size), np.zeros(servers_D.size), limit_ms_CE[:, 0].copy()
     now_ms, crowd, crowd_rate = clock_ms[0], figures_G[_CROWD], 4.0 / options_O[MEMORY_QUERIES]
+    estimates = uncertain_D.any()
     for query in range(count):
         gap, size, class_ = gap_N[query] * gap_ms, size_N[query], class_N[query]
         now_ms += gap
@@ -329,7 +327,10 @@ def serve_priced(
         figures_G[_SINCE] += 1.0
         if figures_G[_SINCE] >= figures_G[_EVERY]:
             _renew(options_O, market, sla_ms_C, tables, servers_D)
-        _look(now_ms, next_ms_D, servers_D, uncertain_D, waits, learned, wait_ms_D)
+        for device in range(servers_D.size):
+            wait_ms_D[device] = max(0.0, next_ms_D[device] - now_ms)
+        if estimates:
+            _look(now_ms, servers_D, uncertain_D, waits, learned, wait_ms_D)
         weight = min(options_O[CROWD_WEIGHT] * crowd, 1.0)
         crowd += (_charge(wait_ms_D, sla_ms_C[class_], options_O, prices_D, weight, charge_D) - crowd) * crowd_rate
         path, gain, earliest = _choose(size, sla_ms_C[class_], wait_ms_D, charge_D, path_E, tables)

@@ -2,7 +2,8 @@
 
 Queries come in order of arrival, and each takes the server of its device that is free first. All of these loops decide
 alike; each serves what those before it in this list cannot: `serve_fixed` one path, `serve_pair` steps on one or two
-devices of one server, `serve_steps` steps on any devices, `serve_chunk` any rule, with scattered service times.
+devices of one server, `serve_steps` steps on any devices, `serve_chunk` any rule, with scattered service times, cold
+servers and correlated scatter.
 """
 
 import numpy as np
@@ -131,7 +132,7 @@ def note_query(
 @njit(cache=True)
 def serve_fixed(chunk: Chunk, count: int, gap_ms: float, path: int, paths: PathArrays, queues: Queues) -> None:
     """Serve the first `count` queries of the chunk on one path; fills its arrival, start, service and path."""
-    free_ms_DC, next_ms_D, next_server_D, _, clock_ms = queues
+    free_ms_DC, next_ms_D, next_server_D, _, clock_ms, _ = queues
     gap_N, size_N, _, factor_KN, arrival_ms_N, start_ms_N, service_ms_N, _, path_N = chunk
     service_ms_SP, device, spread = paths.service_ms_SP, paths.device_P[path], paths.spread_P[path]
     servers = paths.servers_D[device]
@@ -196,7 +197,7 @@ def serve_steps(
 ) -> None:
     """Serve the first `count` queries of the chunk by steps, without scatter."""
     sizes, last_step, limit_ms_RX, service_ms_RX, tier_entry_RX = steps
-    free_ms_DC, next_ms_D, next_server_D, _, clock_ms = queues
+    free_ms_DC, next_ms_D, next_server_D, _, clock_ms, _ = queues
     gap_N, size_N, class_N, _, arrival_ms_N, start_ms_N, service_ms_N, _, path_N = chunk
     done_ms_D = np.empty(servers_D.size)
     now_ms = clock_ms[0]
@@ -248,6 +249,21 @@ def _expect(
 
 
 @njit(cache=True)
+def _condition(factor: float, idle_ms: float, condition_F: Floats, device: int, residual_D: Floats) -> float:
+    """What a cold server, and scatter that goes on from the query before, make of a service time as drawn."""
+    change = condition_F[1] if idle_ms > condition_F[0] else 1.0
+    correlation, sigma = condition_F[2], condition_F[3]
+    if correlation > 0.0:
+        drawn, residual = np.log(factor) / sigma + sigma / 2, residual_D[device]
+        if not np.isnan(residual):
+            change *= np.exp(sigma * (correlation * residual + (np.sqrt(1 - correlation**2) - 1) * drawn))
+            residual_D[device] = correlation * residual + np.sqrt(1 - correlation**2) * drawn
+        else:
+            residual_D[device] = drawn
+    return float(change)
+
+
+@njit(cache=True)
 def serve_chunk(
     chunk: Chunk, count: int, gap_ms: float, rule: Rule, paths: PathArrays, queues: Queues, waiting: Waiting
 ) -> None:
@@ -258,11 +274,11 @@ def serve_chunk(
     """
     kind, path_E, tier_E, limit_ms_CE, rate_per_ms_E, _ = rule
     service_ms_SP, device_P, spread_P, servers_D = paths.service_ms_SP, paths.device_P, paths.spread_P, paths.servers_D
-    free_ms_DC, next_ms_D, next_server_D, _, clock_ms = queues
+    free_ms_DC, next_ms_D, next_server_D, _, clock_ms, residual_D = queues
     gap_N, size_N, class_N, factor_KN, arrival_ms_N, start_ms_N, service_ms_N, _, path_N = chunk
     first_D, count_D, work_ms_D, start_ms_DW, mean_ms_DW, server_DW, begun_ms_DC, begun_mean_ms_DC = waiting
     ring = (first_D, count_D, work_ms_D, start_ms_DW, mean_ms_DW, server_DW, begun_ms_DC, begun_mean_ms_DC)
-    device_E, uncertain_D = device_P[path_E], paths.uncertain_D
+    device_E, uncertain_D, conditions_PF = device_P[path_E], paths.uncertain_D, paths.conditions_PF
     estimates = kind == TIERED and uncertain_D.any()
     expected_ms_D = next_ms_D.copy() if estimates else next_ms_D
     now_ms, path = clock_ms[0], path_E[0]
@@ -277,6 +293,9 @@ def serve_chunk(
         device = device_P[path]
         service_ms = service_ms_SP[size, path] * factor_KN[spread_P[path], query]
         start_ms = max(now_ms, next_ms_D[device])
+        if conditions_PF.size:
+            factor, idle_ms = factor_KN[spread_P[path], query], start_ms - next_ms_D[device]
+            service_ms *= _condition(factor, idle_ms, conditions_PF[path], device, residual_D)
         if estimates and uncertain_D[device]:
             note_query(device, next_server_D[device], now_ms, start_ms, service_ms_SP[size, path], ring)
         next_ms_D[device] = start_ms + service_ms

@@ -71,6 +71,8 @@ class LatencyTable:
             raise InputError(f"correlation: must be in [0, 1), but got {self.correlation}")
         if self.correlation and self.spread != "lognormal":
             raise InputError(f"correlation: goes with spread 'lognormal', but got {self.spread!r}")
+        if self.correlation and self.miss_shares:
+            raise InputError("correlation: goes with no miss_shares, but got both")
         _warn_of_falling("mean_ms", self.mean_ms)
         self._check_misses()
 

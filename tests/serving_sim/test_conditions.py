@@ -1,0 +1,91 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from profiles.errors import InputError
+from serving_sim.engine import QueryTrace, simulate, trace_run
+from serving_sim.plan import Arrivals, Device, IdleGap, LatencyTable, Path, Plan, PolicyChoice, Sizes, Workload
+from serving_sim.testing import small_plan
+
+
+def one_path(latency: LatencyTable, *, servers: int = 1, qps: float = 500.0, policy: str = "static") -> Plan:
+    return Plan(
+        name="one",
+        devices=(Device(name="d", servers=servers),),
+        paths=(Path(name="p", representation="table", device="d", accuracy=0.8, latency=latency),),
+        workload=Workload(
+            qps=qps, sla_ms=50, queries=20_000, sizes=Sizes(distribution="fixed", mean=1), arrivals=Arrivals()
+        ),
+        policy=PolicyChoice(name=policy),
+    )
+
+
+def idle_before_ms(traced: QueryTrace) -> NDArray[np.float64]:
+    """How long the only server had been idle when each query started."""
+    idle: NDArray[np.float64] = traced.start_ms_N - np.concatenate(([0.0], traced.finish_ms_N[:-1]))
+    return idle
+
+
+@pytest.mark.parametrize("policy", ["static", "table-switch"])
+def test_a_query_that_finds_the_server_cold_takes_longer(policy: str) -> None:
+    gap = IdleGap(after_ms=2.0, factor=1.35)
+    traced = trace_run(one_path(LatencyTable(sizes=(1,), mean_ms=(1.0,), idle_gap=gap), policy=policy))
+    cold = idle_before_ms(traced) > 2.0
+    assert 0.1 < cold.mean() < 0.9
+    assert traced.service_ms_N == pytest.approx(np.where(cold, 1.35, 1.0))
+
+
+def test_of_several_servers_the_one_that_idled_longest_serves() -> None:
+    gap = IdleGap(after_ms=1e9, factor=9.0)
+    plan = one_path(LatencyTable(sizes=(1,), mean_ms=(1.0,), idle_gap=gap), servers=3)
+    assert set(trace_run(plan).service_ms_N.tolist()) == {1.0}
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.6, 0.95])
+def test_scatter_goes_on_from_the_query_before_and_keeps_its_distribution(correlation: float) -> None:
+    table = LatencyTable(sizes=(1,), mean_ms=(1.0,), spread="lognormal", sigma=0.5, correlation=correlation)
+    log_ms = np.log(trace_run(one_path(table)).service_ms_N)
+    assert np.corrcoef(log_ms[1:], log_ms[:-1])[0, 1] == pytest.approx(correlation, abs=0.03)
+    assert log_ms.std() == pytest.approx(0.5, rel=0.1)
+    assert np.exp(log_ms).mean() == pytest.approx(1.0, rel=0.1)
+
+
+def test_chunks_change_nothing_and_plans_without_conditions_none_either() -> None:
+    table = LatencyTable(sizes=(1,), mean_ms=(1.0,), spread="lognormal", sigma=0.5)
+    whole = trace_run(one_path(replace(table, correlation=0.0)))
+    even = trace_run(one_path(replace(table, idle_gap=IdleGap(after_ms=1e12, factor=2.0))))
+    assert np.array_equal(whole.service_ms_N, even.service_ms_N)
+    assert np.array_equal(whole.start_ms_N, even.start_ms_N)
+
+
+def test_the_bound_is_left_out_where_service_may_be_faster_than_drawn() -> None:
+    slow, fast = (IdleGap(after_ms=1.0, factor=factor) for factor in (1.5, 0.5))
+    shares = [
+        simulate(one_path(LatencyTable(sizes=(1,), mean_ms=(1.0,), idle_gap=gap))).fluid_bound_share
+        for gap in (slow, fast)
+    ]
+    assert shares[0] is not None
+    assert shares[0] <= 1
+    assert shares[1] is None
+
+
+def test_a_policy_that_prices_device_time_says_that_it_cannot_follow() -> None:
+    plan = small_plan()
+    gap = replace(plan.paths[0].latency, idle_gap=IdleGap(after_ms=1, factor=2))
+    with pytest.raises(InputError, match="follows neither idle_gap nor correlation"):
+        simulate(replace(plan, paths=(replace(plan.paths[0], latency=gap), *plan.paths[1:])), policy="headroom")
+
+
+def test_correlation_goes_with_no_misses() -> None:
+    with pytest.raises(InputError, match="correlation: goes with no miss_shares"):
+        LatencyTable(
+            sizes=(1,),
+            mean_ms=(1,),
+            spread="lognormal",
+            sigma=1,
+            correlation=0.5,
+            miss_shares=(0,),
+            mean_by_miss_share_ms=((1,),),
+        )
