@@ -1,6 +1,6 @@
 """The noise floor: how far a measurement is from itself. No model can be held to less."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,8 +14,9 @@ from profiles.hardware import LOCAL_CPU
 from profiles.providers.protocol import ComponentProvider
 from profiles.records import Latency
 from profiles.sweep_options import SweepOptions
+from profiles.visits import Visit
 
-__all__ = ["NoiseFloor", "Remeasure", "noise_floor", "remeasure_with"]
+__all__ = ["NoiseFloor", "Remeasure", "noise_floor", "paired_floor", "remeasure_with"]
 
 Remeasure = Callable[[Sequence[Component]], Sequence[Latency | None]]
 _SUBSET = 24
@@ -29,6 +30,7 @@ class NoiseFloor:
     p90: float
     rows: int
     source: str
+    mean: float
 
 
 def noise_floor(
@@ -48,6 +50,30 @@ def noise_floor(
     if not pairs:
         raise MeasurementError(f"noise floor: none of {count} components could be measured again")
     return _summary(np.array([abs(second / first - 1) for first, second in pairs]), "a second measurement")
+
+
+def paired_floor(visits: Iterable[Visit]) -> NoiseFloor:
+    """Each component's visits in the order of time, every other one against those in between.
+
+    Interleaved with the measurement itself, so that slow spells of the machine meet both alike; each half has half of
+    the visits of a label, so that labels are somewhat better than this.
+
+    Raises:
+        MeasurementError: no component has two visits.
+    """
+    samples: dict[str, list[Visit]] = {}
+    for visit in visits:
+        if visit.warm:
+            samples.setdefault(visit.content_hash, []).append(visit)
+    pairs = [sorted(own, key=lambda visit: visit.timestamp) for own in samples.values() if len(own) > 1]
+    if not pairs:
+        raise MeasurementError(f"noise floor: none of {len(samples)} components was visited twice")
+    labels = np.array([[_label(own[::2]), _label(own[1::2])] for own in pairs])
+    return _summary(np.abs(labels[:, 1] / labels[:, 0] - 1), "alternate visits of the same sweep")
+
+
+def _label(visits: Sequence[Visit]) -> float:
+    return float(np.quantile([sample.latency_ms for visit in visits for sample in visit.warm], 0.25))
 
 
 def remeasure_with(
@@ -71,4 +97,5 @@ def _summary(differences: Floats, source: str) -> NoiseFloor:
         p90=float(np.quantile(differences, 0.9)),
         rows=len(differences),
         source=source,
+        mean=float(np.mean(differences)),
     )
