@@ -16,7 +16,7 @@ from profiles.errors import InputError
 from serving_sim.ids import hit_rate
 from serving_sim.kernels import PathArrays
 from serving_sim.misses import MissEffect, Misses
-from serving_sim.plan import Cache, LatencyTable, Path, Plan
+from serving_sim.plan import Cache, Device, LatencyTable, Path, Plan
 
 __all__ = ["LARGEST_SIZE", "PathTables", "Spread", "compile_paths", "service_ms"]
 
@@ -56,8 +56,9 @@ def compile_paths(plan: Plan) -> PathTables:
     """The plan's paths and devices as arrays, for sizes up to the workload's maximum.
 
     Raises:
-        InputError: the maximum is above 2^20 samples.
+        InputError: the maximum is above 2^20 samples, or the plan says something that no loop serves.
     """
+    _require_served(plan)
     maximum = plan.workload.largest_size
     if maximum > LARGEST_SIZE:
         raise InputError(f"workload.sizes.maximum: must be <= {LARGEST_SIZE}, but got {maximum}")
@@ -83,6 +84,18 @@ def compile_paths(plan: Plan) -> PathTables:
         conditions_PF=_conditions(plan.paths),
     )
     return PathTables(arrays=arrays, spreads=spreads)
+
+
+def _require_served(plan: Plan) -> None:
+    """Failures, outages, warm-up and shards are part of a plan, but these loops do not follow them."""
+    for device in plan.devices:
+        default = Device(name=device.name)
+        for key in ("state", "mtbf_s", "outages", "warm_up_s"):
+            if getattr(device, key) != getattr(default, key):
+                raise InputError(f"devices.{device.name}.{key}: is not simulated, but got {getattr(device, key)}")
+    for path in plan.paths:
+        if path.shards:
+            raise InputError(f"paths.{path.name}.shards: are not simulated, but got {len(path.shards)}")
 
 
 def _misses(cache: Cache, plan: Plan) -> Misses:

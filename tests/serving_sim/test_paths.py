@@ -1,9 +1,12 @@
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 
 from profiles.errors import InputError
 from serving_sim.paths import Spread, compile_paths, service_ms
-from serving_sim.plan import LatencyTable, Sizes
+from serving_sim.plan import LatencyTable, Shard, Sizes
 from serving_sim.testing import small_plan
 
 
@@ -38,3 +41,13 @@ def test_paths_compile_to_arrays_over_every_size() -> None:
 def test_a_maximum_size_that_would_fill_the_memory_is_refused() -> None:
     with pytest.raises(InputError, match=r"workload\.sizes\.maximum: must be <= 1048576, but got 2000000"):
         compile_paths(small_plan().at(sizes=Sizes(maximum=2_000_000)))
+
+
+@pytest.mark.parametrize("change", [{"state": "failed"}, {"mtbf_s": 9.0, "repair_s": 1.0}, {"warm_up_s": 1.0}])
+def test_what_is_not_simulated_is_refused_by_its_key(change: dict[str, Any]) -> None:
+    plan = small_plan()
+    with pytest.raises(InputError, match=rf"devices\.cpu\.{next(iter(change))}: is not simulated"):
+        compile_paths(replace(plan, devices=(replace(plan.devices[0], **change), plan.devices[1])))
+    sharded = replace(plan.paths[0], shards=(Shard(device="gpu", latency=plan.paths[0].latency),))
+    with pytest.raises(InputError, match=r"shards: are not simulated"):
+        compile_paths(replace(plan, paths=(sharded,)))
