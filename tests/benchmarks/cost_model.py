@@ -6,27 +6,36 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
+
+from planner.cost_model.batch_prediction import CandidatePredictor
+from planner.cost_model.candidates import candidates_of
 from planner.cost_model.composition import CostModel
-from planner.cost_model.model import FittedDeviceModel
+from planner.cost_model.model import FittedDeviceModel, fit_device_model
 from planner.pipeline.data import StudyData, load_study_data
 from planner.pipeline.measuring import MODEL_BATCHES, measure_study
 from planner.pipeline.modelling import fit_cost_model, validate_study
-from planner.pipeline.sweeping import candidate_models
+from planner.pipeline.sweeping import candidate_models, sweep_options
 from planner.pipeline.workspace import open_workspace
 from planner.progress import QuietProgress
 from planner.study import Study, load_study
 from profiles.hardware import LOCAL_CPU
+from profiles.store import ProfileStore
+from representations.components import work_of
 from tests.benchmarks.benchmark import Benchmark, Figures, main
+from tests.benchmarks.cost_model_goals import goal_rows
+from tests.benchmarks.cost_model_sweep import log_errors, measure_design
 from tests.benchmarks.markdown import bullets, percent, significant, table
 from tests.benchmarks.rivals.latency_models import held_out_errors
-from tests.benchmarks.timing import Alternative, interleave, rates
+from tests.benchmarks.timing import Alternative, interleave, rates, spread_of
 
 __all__ = ["BENCHMARK", "figures_of"]
 
 _STUDY = Path(__file__).parent.parent.parent / "docs" / "examples" / "quickstart.toml"
 _INTRODUCTION = """\
 The components of the quickstart study's candidates, measured on this machine with one thread into a store of their own,
-and eight whole models beside. A component is predicted by models that never saw its shape (five folds)."""
+beside a fixed space-filling design of six kinds of components, and eight whole models. A component is predicted by
+models that never saw its shape (five folds)."""
 _MEANING = """\
 - **noise floor**: how far a second measurement of the same components is from the first. No model can be held to less;
   where the floor is high the machine was unquiet, and the errors below it say little of the model.
@@ -35,9 +44,14 @@ _MEANING = """\
   boosted trees on the logs of shape and work alone.
 - **whole models, sum**: each predicted as the plain sum of its components, held out; **in context**: corrected by what
   the other whole models teach. Kendall's tau is of the order of models at equal batch.
-- **predictions per second**: whole models at one batch each, per second of CPU time.
-- Not measured yet: `extrapolation`, `skewed_ids_mape`, `points_for_10_percent`."""
+- **paired floor**: visits of the design's components alternate between two halves; how far these are apart.
+- **4x beyond**: trained on rows of up to a quarter of a family's largest work, asked for those above.
+- **unseen exponents**: each Zipf exponent but the uniform in turn, from rows of the others; **the Scarab log**:
+  look-ups of its ids in their order, asked by the exponent by which its batches are as distinct.
+- **points for 10 % error**: median of three nested orders of points, held out by shape; worst family of the kind.
+- **predictions per second**: whole models at one batch each, per second of CPU time, each distinct part priced once."""
 
+_CANDIDATES = 100_000
 _QUIET_FLOOR = 0.05
 _REFERENCE = (
     "Reference: measured on a quiet machine (noise floor 2.0 % median, 5.1 % p90), a roofline with a learned residual "
@@ -53,37 +67,51 @@ _UNQUIET = (
 def _measure(quick: bool) -> Figures:
     study = load_study(_STUDY)
     if quick:
-        study = replace(study, sweep=replace(study.sweep, components=100))
-    return figures_of(study, predictions=1 if quick else 7)
+        sweep = replace(study.sweep, components=40, milliseconds_per_visit=3)
+        return figures_of(replace(study, sweep=sweep), predictions=1, per_kind=16, logged=6)
+    return figures_of(study, predictions=7, per_kind=200, logged=40)
 
 
-def figures_of(study: Study, predictions: int) -> Figures:
-    """Sweep the study into a temporary folder, fit, validate, and time whole-model predictions so many times."""
+def figures_of(study: Study, predictions: int, *, per_kind: int = 20, logged: int = 4) -> Figures:
+    """Sweep the study and the design into a temporary folder, fit, validate, and time predictions so many times."""
     data = load_study_data(study)
     progress = QuietProgress()
     with TemporaryDirectory() as folder:
-        workspace = open_workspace(Path(folder))
+        workspace = open_workspace(Path(folder) / "study")
+        designed = measure_design(workspace.profiles, per_kind, sweep_options(study))
         measured = measure_study(study, data, workspace, progress)
         cost_model = fit_cost_model(study, data, workspace)
-        report = validate_study(study, data, workspace, cost_model, progress)
+        report = validate_study(study, data, workspace, cost_model, progress, thorough=True)
+        fitted = next(model for model in cost_model.models.values() if isinstance(model, FittedDeviceModel))
+        of_log = log_errors(fitted, Path(folder) / "log", logged, sweep_options(study))
+        fit_s = _fit_s(workspace.profiles)
     device = next(one.name for one in study.devices if one.kind == LOCAL_CPU)
     model = cost_model.models[device]
     return {
         "components_measured": measured[LOCAL_CPU].measured,
+        "paired_noise_floor": designed,
         **report.to_object(),
+        "logged_ids": of_log,
+        "fit_s": fit_s,
         "rivals": held_out_errors(model, study.seed) if isinstance(model, FittedDeviceModel) else [],
         "whole_model_predictions_per_s": _predictions_per_s(study, data, cost_model, device, predictions),
     }
 
 
+def _fit_s(directory: Path) -> float:
+    """CPU seconds of a fit of all rows, folds included."""
+    rows = ProfileStore(directory).load()
+    timed = {"fit": Alternative(call=lambda: fit_device_model(rows, work_of))}
+    return spread_of(interleave(timed, 1)["fit"]).median
+
+
 def _predictions_per_s(study: Study, data: StudyData, cost_model: CostModel, device: str, rounds: int) -> float:
-    specs = candidate_models(study, data)
-
-    def predict() -> None:
-        for spec in specs:
-            cost_model.predict_model(spec, MODEL_BATCHES, device, data.zipf)
-
-    timed = {"predict": Alternative(call=predict, units=len(specs) * len(MODEL_BATCHES))}
+    """Whole models per second: the study's candidates over and over, after the first time that prices their parts."""
+    few = candidates_of(candidate_models(study, data))
+    times = max(1, _CANDIDATES // len(few))
+    many = replace(few, embedding_NF=np.tile(few.embedding_NF, (times, 1)), dense_N=np.tile(few.dense_N, times))
+    predictor = CandidatePredictor(cost_model, device, MODEL_BATCHES[-1], data.zipf)
+    timed = {"predict": Alternative(call=lambda: predictor.predict(many), units=len(many))}
     return rates(interleave(timed, rounds)["predict"]).median
 
 
@@ -93,12 +121,15 @@ def _describe(report: Mapping[str, Any]) -> list[str]:
     facts = [
         f"{report['components_measured']} components measured.",
         f"Noise floor: median {percent(floor['median'])}, p90 {percent(floor['p90'])} ({floor['source']}).",
+        f"Paired floor: {_paired(report)}.",
         f"90 % intervals cover {percent(coverage)} of the held-out rows." if coverage is not None else "",
         f"Predictions per second: {significant(report['whole_model_predictions_per_s'])}.",
     ]
     return [
         _INTRODUCTION,
         " ".join(fact for fact in facts if fact),
+        "## Goals",
+        table(("what, held out", "goal", "measured", "verdict"), goal_rows(report)),
         "## Held-out error by kind",
         table(("kind", "rows", "MAPE", "p90", "within 10 %", *_RIVAL_COLUMNS), _kind_rows(report)),
         "## Whole models",
@@ -108,6 +139,11 @@ def _describe(report: Mapping[str, Any]) -> list[str]:
         "## Remarks",
         _remarks(report),
     ]
+
+
+def _paired(report: Mapping[str, Any]) -> str:
+    floor = report.get("paired_noise_floor")
+    return f"median {percent(floor['median'])}, p90 {percent(floor['p90'])}" if floor else "not measured"
 
 
 def _remarks(report: Mapping[str, Any]) -> str:
