@@ -18,6 +18,7 @@ from profiles.errors import InputError, UnknownNameError
 from serving_sim.grid import GridCell, simulate_grid
 from serving_sim.plan import Plan, edit_plan, plan_from_object
 from serving_sim.policies import PolicyLike
+from serving_sim.reliability import without_device
 
 if TYPE_CHECKING:
     import polars as pl
@@ -186,11 +187,7 @@ def _with_one_more(plan: Plan, device: Value) -> Plan:
 def _without(plan: Plan, device: Value) -> Plan:
     if device == "":
         return plan
-    _require_device(plan, "fail", device)
-    paths = tuple(path for path in plan.paths if path.device != device)
-    if not paths:
-        raise InputError(f"fail: no path is left without {device}")
-    return replace(plan, paths=paths, devices=tuple(one for one in plan.devices if one.name != device))
+    return without_device(plan, str(device))
 
 
 def _with_caches(plan: Plan, factor: Value) -> Plan:
