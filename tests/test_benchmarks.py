@@ -104,7 +104,7 @@ def test_a_spread_reads_as_median_and_quartiles() -> None:
 def test_every_benchmark_bears_its_module_s_name(name: str) -> None:
     benchmark: Benchmark = import_module(f"tests.benchmarks.{name}").BENCHMARK
     assert benchmark.name == name
-    assert (ROOT / "docs" / "benchmarks" / f"{name}.md").is_file()
+    assert (ROOT / "docs" / "benchmarks" / benchmark.file_name).is_file()
 
 
 def test_the_json_output_is_one_object_and_the_page_says_where_it_ran(capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 def run_all(names: Sequence[str], folder: Path, *, quick: bool) -> list[str]:
-    """Write `<folder>/<name>.md` for each benchmark; the names of those that failed."""
+    """Write the page of each benchmark into the folder; the names of those that failed."""
     make_folder(folder)
     failed = []
     for name in names:
@@ -28,10 +28,10 @@ def run_all(names: Sequence[str], folder: Path, *, quick: bool) -> list[str]:
             continue
         benchmark: Benchmark = import_module(f"tests.benchmarks.{name}").BENCHMARK
         report = json.loads(done.stdout)
-        replace_file(folder / f"{name}.md", benchmark.page(report))
+        replace_file(folder / benchmark.file_name, benchmark.page(report))
         for chart, svg in (benchmark.charts(report) if benchmark.charts else {}).items():
             replace_file(make_folder(folder / "images") / f"{chart}.svg", svg)
-        sys.stderr.write(f"{name}: {report['seconds']:.0f} s -> {folder / name}.md\n")
+        sys.stderr.write(f"{name}: {report['seconds']:.0f} s -> {folder / benchmark.file_name}\n")
     return failed
 
 

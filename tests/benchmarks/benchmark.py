@@ -20,7 +20,8 @@ Figures = dict[str, Any]
 class Benchmark:
     """`measure(quick)` gives plain figures; `describe` turns them into the blocks of a page, and measures nothing.
 
-    `charts` turns them into SVG by name, which pages show from `images/NAME.svg`.
+    `charts` turns them into SVG by name, which pages show from `images/NAME.svg`. The page is `page_name`.md where that
+    is given, else `name`.md.
     """
 
     name: str
@@ -28,6 +29,12 @@ class Benchmark:
     measure: Callable[[bool], Figures]
     describe: Callable[[Mapping[str, Any]], list[str]]
     charts: Callable[[Mapping[str, Any]], Mapping[str, str]] | None = None
+    page_name: str = ""
+
+    @property
+    def file_name(self) -> str:
+        """What the page is called."""
+        return f"{self.page_name or self.name}.md"
 
     def report(self, *, quick: bool) -> Figures:
         """The figures, with where, when and how long."""
