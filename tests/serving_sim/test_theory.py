@@ -7,7 +7,16 @@ from profiles.errors import InputError
 from serving_sim.engine import SimulationOptions, simulate
 from serving_sim.metrics import SimulationResult
 from serving_sim.plan import Device, LatencyTable, Path, Plan, PolicyChoice, Sizes, Workload
-from serving_sim.theory import erlang_c, md1_mean_wait, mg1_mean_wait, mmc_mean_wait
+from serving_sim.theory import (
+    erlang_c,
+    exponential_moments,
+    lognormal_moments,
+    md1_mean_wait,
+    mg1_asymptotic_variance,
+    mg1_mean_wait,
+    mg1_wait_moments,
+    mmc_mean_wait,
+)
 
 QUIET = SimulationOptions(exact_queries=0, fluid_bound=False)
 
@@ -84,3 +93,22 @@ def test_formulas_agree_where_they_meet() -> None:
 def test_a_queue_without_a_steady_state_is_refused(servers: int, offered: float) -> None:
     with pytest.raises(InputError, match=r"servers|offered load"):
         erlang_c(servers, offered)
+
+
+@pytest.mark.parametrize("load", [0.5, 0.8, 0.95])
+def test_the_asymptotic_variance_of_an_exponential_queue_is_daleys(load: float) -> None:
+    daley = load * (2 + 5 * load - 4 * load**2 + load**3) / (1 - load) ** 4
+    assert mg1_asymptotic_variance(load, exponential_moments(1.0)) == pytest.approx(daley)
+
+
+def test_the_moments_of_a_wait_are_those_of_the_exponential_queue() -> None:
+    """With probability `load` the wait is exponential of mean 1 / (1 - load), else 0."""
+    assert mg1_wait_moments(0.5, exponential_moments(1.0)) == pytest.approx((1.0, 4.0, 24.0))
+    assert mg1_wait_moments(0.7, lognormal_moments(1.0, 0.0))[0] == pytest.approx(md1_mean_wait(0.7, 1.0))
+
+
+def test_constant_service_scatters_less_than_exponential() -> None:
+    constant, exponential = (
+        mg1_asymptotic_variance(0.9, moments) for moments in (lognormal_moments(1.0, 0.0), exponential_moments(1.0))
+    )
+    assert 0 < constant < exponential / 4
