@@ -8,7 +8,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from serving_sim.kernels import BINS, BINS_PER_OCTAVE, LOWEST_OCTAVE
+from serving_sim.kernels import BINS, BINS_PER_OCTAVE, LOWEST_OCTAVE, pick_bins
 
 __all__ = ["RELATIVE_ERROR", "bin_edges_ms", "exact_percentiles", "histogram_percentiles", "rank"]
 
@@ -29,11 +29,23 @@ def rank(percentile: float, count: int) -> int:
     return max(math.ceil(round(percentile / 100 * count, 6)) - 1, 0)
 
 
-def exact_percentiles(values_ms: NDArray[np.float64], percentiles: tuple[float, ...]) -> tuple[float, ...]:
-    """Percentiles (ms) of all the values, of which there must be one."""
-    ranks = [rank(percentile, len(values_ms)) for percentile in percentiles]
-    ordered = np.partition(values_ms, sorted(set(ranks)))
-    return tuple(float(ordered[place]) for place in ranks)
+def exact_percentiles(
+    values_ms: NDArray[np.float64], counts_B: NDArray[np.int64], percentiles: tuple[float, ...]
+) -> tuple[float, ...]:
+    """Percentiles (ms) of all the values, of which there must be one; `counts_B` is their histogram.
+
+    Only the bins that hold a percentile are sorted.
+    """
+    ranks, below_B = [rank(percentile, len(values_ms)) for percentile in percentiles], np.cumsum(counts_B)
+    bins = np.searchsorted(below_B, ranks, side="right")
+    is_wanted_B = np.zeros(BINS, dtype=np.bool_)
+    is_wanted_B[bins] = True
+    picked_ms = np.empty(int(counts_B[is_wanted_B].sum()))
+    pick_bins(values_ms, is_wanted_B, picked_ms)
+    left_out_B = np.cumsum(np.where(is_wanted_B, 0, counts_B))
+    places = [place - int(left_out_B[bin_]) for place, bin_ in zip(ranks, bins, strict=True)]
+    ordered = np.partition(picked_ms, sorted(set(places)))
+    return tuple(float(ordered[place]) for place in places)
 
 
 def histogram_percentiles(counts_B: NDArray[np.int64], percentiles: tuple[float, ...]) -> tuple[float, ...]:

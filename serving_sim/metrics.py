@@ -198,7 +198,7 @@ def _percentiles(run: Run, served: int) -> dict[str, float]:
     if not served:
         return dict.fromkeys(PERCENTILES, 0.0)
     if served <= run.totals.exact_ms.size:
-        values = exact_percentiles(run.totals.exact_ms[:served], wanted)
+        values = exact_percentiles(run.totals.exact_ms[:served], run.totals.histogram_B, wanted)
     else:
         values = histogram_percentiles(run.totals.histogram_B, wanted)
     return dict(zip(PERCENTILES, values, strict=True))

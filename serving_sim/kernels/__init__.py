@@ -5,7 +5,7 @@ that the chunk size changes no bit of a result. numba's disk cache does not see 
 no compiled function calls one of another file.
 """
 
-from serving_sim.kernels.accounting import account_chunk
+from serving_sim.kernels.accounting import account_chunk, pick_bins
 from serving_sim.kernels.arrays import (
     ARRIVED,
     BINS,
@@ -95,6 +95,7 @@ __all__ = [
     "least_cost",
     "new_market",
     "note_query",
+    "pick_bins",
     "serve_chunk",
     "serve_fixed",
     "serve_pair",

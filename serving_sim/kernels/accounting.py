@@ -2,6 +2,7 @@
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from serving_sim.kernels.arrays import (
     ARRIVED,
@@ -9,11 +10,13 @@ from serving_sim.kernels.arrays import (
     CORRECT,
     CORRECT_IN_SLA,
     COUNTED,
+    EXPONENT_OF_ONE,
     EXTRAPOLATED,
     FIRST_BIN,
     FIRST_MS,
     LAST_FINISH_MS,
     LATENCY_MS,
+    MANTISSA_BITS,
     MANTISSA_SHIFT,
     REFUSED,
     SAMPLES,
@@ -26,7 +29,7 @@ from serving_sim.kernels.arrays import (
     Totals,
 )
 
-__all__ = ["account_chunk"]
+__all__ = ["account_chunk", "pick_bins"]
 
 
 @njit(cache=True)
@@ -35,7 +38,7 @@ def account_chunk(
 ) -> None:
     """Add up the chunk's queries, all but the first `warmup` of the run. Latency counts from the scheduled arrival.
 
-    Busy times and the last finish are those of all queries. Fills the chunk's latencies.
+    Busy times and the last finish are those of all queries. Fills the latencies of the counted ones.
     """
     counts_CF, sums_CF = totals.counts_CF, totals.sums_CF
     skip = min(max(warmup - counts_CF[0, ARRIVED], 0), count)
@@ -43,8 +46,8 @@ def account_chunk(
         sums_CF[0, FIRST_MS] = chunk.arrival_ms_N[skip]
     _add_device_time(chunk, count, paths.device_P, busy_ms_D, sums_CF)
     kept = (counts_CF[:, COUNTED] - counts_CF[:, REFUSED]).sum()
-    _add_times(chunk, skip, count, kept, totals.exact_ms, totals.histogram_CB, sums_CF)
-    _add_worth(chunk, skip, count, sla_ms_C, paths, totals)
+    for class_ in range(sla_ms_C.size):
+        kept = _add_class(class_, chunk, skip, count, kept, sla_ms_C[class_], paths, totals)
     counts_CF[0, ARRIVED] += count
 
 
@@ -61,49 +64,72 @@ def _add_device_time(chunk: Chunk, count: int, device_P: Ints, busy_ms_D: Floats
 
 
 @njit(cache=True)
-def _add_times(
-    chunk: Chunk, skip: int, count: int, kept: int, exact_ms: Floats, histogram_CB: Ints, sums_CF: Floats
-) -> None:
-    arrival_ms_N, start_ms_N, service_ms_N = chunk.arrival_ms_N, chunk.start_ms_N, chunk.service_ms_N
-    latency_ms_N, class_N, path_N = chunk.latency_ms_N, chunk.class_N, chunk.path_N
-    bits_N = latency_ms_N.view(np.int64)
-    for query in range(skip, count):
+def _add_class(
+    class_: int,
+    chunk: Chunk,
+    skip: int,
+    count: int,
+    kept: int,
+    sla_ms: float,
+    paths: PathArrays,
+    totals: Totals,
+) -> int:
+    """Add up the queries of one class; returns how many latencies are kept now.
+
+    One loop and no helper, so that sums stay in registers: that halves the time.
+    """
+    # Slices start at 0, so that the compiler knows that no place in them is negative.
+    size_N, class_N, path_N = chunk.size_N[skip:count], chunk.class_N[skip:count], chunk.path_N[skip:count]
+    arrival_ms_N, start_ms_N = chunk.arrival_ms_N[skip:count], chunk.start_ms_N[skip:count]
+    service_ms_N, latency_ms_N = chunk.service_ms_N[skip:count], chunk.latency_ms_N[skip:count]
+    accuracy_P, first_size_P, last_size_P = paths.accuracy_P, paths.first_size_P, paths.last_size_P
+    counts_F, sums_F, by_class_PC = totals.counts_CF[class_], totals.sums_CF[class_], totals.by_class_PC
+    queries_S, histogram_B, exact_ms = totals.queries_CS[class_], totals.histogram_CB[class_], totals.exact_ms
+    counted, refused, late_count, samples, extrapolated = 0, 0, 0, 0, 0
+    correct_sum, in_sla_sum = sums_F[CORRECT], sums_F[CORRECT_IN_SLA]
+    wait_sum_ms, latency_sum_ms = sums_F[WAIT_MS], sums_F[LATENCY_MS]
+    for query in range(size_N.size):
+        if class_N[query] != class_:
+            continue
+        size, path = size_N[query], path_N[query]
         # The wait first: an idle server serves in exactly the service time, however late the hour.
         wait_ms = start_ms_N[query] - arrival_ms_N[query]
-        latency_ms_N[query] = wait_ms + service_ms_N[query]
-        sums_CF[class_N[query], WAIT_MS] += wait_ms
-        sums_CF[class_N[query], LATENCY_MS] += latency_ms_N[query]
-    for query in range(skip, count):
-        if path_N[query] < 0:
+        latency_ms = wait_ms + service_ms_N[query]
+        latency_ms_N[query] = latency_ms
+        wait_sum_ms += wait_ms
+        latency_sum_ms += latency_ms
+        counted += 1
+        queries_S[np.uint64(size)] += 1
+        if path < 0:
+            refused += 1
             continue
-        bin_ = (bits_N[query] >> MANTISSA_SHIFT) - FIRST_BIN
-        histogram_CB[class_N[query], min(max(bin_, 0), BINS - 1)] += 1
+        histogram_B[min(max((np.float64(latency_ms).view(np.int64) >> MANTISSA_SHIFT) - FIRST_BIN, 0), BINS - 1)] += 1
+        # The exponent of a float is the whole part of its logarithm to base 2.
+        by_class_PC[path, (np.float64(size | 1).view(np.int64) >> MANTISSA_BITS) - EXPONENT_OF_ONE] += 1
         if kept < exact_ms.size:
-            exact_ms[kept] = latency_ms_N[query]
+            exact_ms[kept] = latency_ms
             kept += 1
+        is_late, correct = latency_ms > sla_ms, accuracy_P[path] * size
+        late_count += is_late
+        samples += size
+        extrapolated += (size < first_size_P[path]) | (size > last_size_P[path])
+        correct_sum += correct
+        in_sla_sum += 0.0 if is_late else correct
+    sums_F[CORRECT], sums_F[CORRECT_IN_SLA] = correct_sum, in_sla_sum
+    sums_F[WAIT_MS], sums_F[LATENCY_MS] = wait_sum_ms, latency_sum_ms
+    counts_F[COUNTED] += counted
+    counts_F[REFUSED] += refused
+    counts_F[VIOLATIONS] += late_count + refused
+    counts_F[SAMPLES] += samples
+    counts_F[EXTRAPOLATED] += extrapolated
+    return kept
 
 
 @njit(cache=True)
-def _add_worth(chunk: Chunk, skip: int, count: int, sla_ms_C: Floats, paths: PathArrays, totals: Totals) -> None:
-    size_N, class_N, path_N, latency_ms_N = chunk.size_N, chunk.class_N, chunk.path_N, chunk.latency_ms_N
-    accuracy_P, first_size_P, last_size_P = paths.accuracy_P, paths.first_size_P, paths.last_size_P
-    counts_CF, sums_CF, by_class_PC, queries_CS, _, _ = totals
-    for query in range(skip, count):
-        size, class_, path = size_N[query], class_N[query], path_N[query]
-        counts_CF[class_, COUNTED] += 1
-        queries_CS[class_, size] += 1
-        if path < 0:
-            counts_CF[class_, REFUSED] += 1
-            counts_CF[class_, VIOLATIONS] += 1
-            continue
-        size_class, rest = 0, size >> 1
-        while rest > 0:
-            size_class, rest = size_class + 1, rest >> 1
-        by_class_PC[path, size_class] += 1
-        correct = accuracy_P[path] * size
-        late = latency_ms_N[query] > sla_ms_C[class_]
-        counts_CF[class_, SAMPLES] += size
-        counts_CF[class_, VIOLATIONS] += late
-        counts_CF[class_, EXTRAPOLATED] += (size < first_size_P[path]) | (size > last_size_P[path])
-        sums_CF[class_, CORRECT] += correct
-        sums_CF[class_, CORRECT_IN_SLA] += 0.0 if late else correct
+def pick_bins(values_ms: Floats, is_wanted_B: NDArray[np.bool_], picked_ms: Floats) -> None:
+    """The values that fall into the wanted bins of the histogram, of which there must be as many as there is room."""
+    bits_N, picked = values_ms.view(np.int64), 0
+    for place in range(bits_N.size):
+        if is_wanted_B[min(max((bits_N[place] >> MANTISSA_SHIFT) - FIRST_BIN, 0), BINS - 1)]:
+            picked_ms[picked] = values_ms[place]
+            picked += 1

@@ -19,6 +19,7 @@ __all__ = [
     "CORRECT",
     "CORRECT_IN_SLA",
     "COUNTED",
+    "EXPONENT_OF_ONE",
     "EXTRAPOLATED",
     "FIRST_BIN",
     "FIRST_MS",
@@ -26,6 +27,7 @@ __all__ = [
     "LAST_FINISH_MS",
     "LATENCY_MS",
     "LOWEST_OCTAVE",
+    "MANTISSA_BITS",
     "MANTISSA_SHIFT",
     "MOST_WAITING",
     "NEVER_MS",
@@ -57,10 +59,11 @@ FIXED, TIERED, PRICED = 0, 1, 2
 
 # The log histogram: 128 bins per octave are at most 0.79 % wide, so a bin's middle is within 0.4 % of what fell in.
 BINS_PER_OCTAVE = 128
-MANTISSA_SHIFT = 52 - 7
+MANTISSA_BITS, EXPONENT_OF_ONE = 52, 1023
+MANTISSA_SHIFT = MANTISSA_BITS - 7
 LOWEST_OCTAVE, _OCTAVES = -20, 64
 BINS = _OCTAVES * BINS_PER_OCTAVE
-FIRST_BIN = (1023 + LOWEST_OCTAVE) * BINS_PER_OCTAVE
+FIRST_BIN = (EXPONENT_OF_ONE + LOWEST_OCTAVE) * BINS_PER_OCTAVE
 
 # Size class c holds the sizes in [2^c, 2^(c+1)).
 SIZE_CLASSES = 32

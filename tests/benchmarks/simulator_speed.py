@@ -19,7 +19,7 @@ from tests.benchmarks.timing import Alternative, Samples, interleave, rates, rat
 __all__ = ["BENCHMARK", "alternatives", "figures_of"]
 
 # As large as the chunks that `simulate` draws.
-_CHUNK = 16_384
+_CHUNK = SimulationOptions().chunk_queries
 _SIGMA = 0.1
 _GRID_QUERIES = 100_000
 
