@@ -36,7 +36,7 @@ class RooflineDeviceModel:
 
     Nothing here was measured on the device. Where a model's parameters fit on-chip memory, bytes move at its bandwidth,
     else they stream from the device's memory; over several chips it is laid out as `chips` says. A processor runs a
-    component as one compiled kernel; an accelerator runs the kernels of eager PyTorch, each with the bytes that it
+    component as one compiled kernel; an accelerator runs the kernels that `eager` counts, each with the bytes that it
     passes. Element-wise FLOPs run at the float32 peak, never at that of matrix products; where none is published their
     bytes alone count.
     """

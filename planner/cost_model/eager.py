@@ -1,24 +1,23 @@
-"""What eager PyTorch runs for a component on a GPU: kernels launched, and bytes passed by those that nothing fuses.
+"""What PyTorch runs for a component on an accelerator: kernels launched, and bytes passed by those that nothing fuses.
 
-Counts are of `representations` modules under a dispatch mode, views left out. A hash encoder there is a chain of
-integer operations, each of which reads and writes [ids, k] numbers; on a processor one compiled kernel does the same.
-Kinds that are not named here are one kernel, or a formula that counts what it passes already (tensor trains).
+A hash encoder's integers are one kernel: Triton's on a GPU, and what other accelerators' compilers make of a chain of
+element-wise operations. A Gaussian one's floats go through operations of PyTorch after it. Counts of these are of
+`representations` modules under a dispatch mode, views left out. Kinds that are not named here are one kernel, or a
+formula that counts what it passes already (tensor trains).
 """
 
-from planner.cost_model.features import dimensions_of
 from profiles.component import Component
 
 __all__ = ["launches_of", "unfused_bytes"]
 
-_KERNELS_PER_PRIME = {False: 12, True: 38}
+_KERNELS_OF_HASHES = 1
 _KERNELS_OF_GAUSSIAN = 9
 _KERNELS_OF_DOT = 7
 _KERNELS_OF_FM = 6
 _KERNELS_OF_SPLIT = 3
 _KERNELS_OF_ROBE = 11
 _KERNELS_PER_CORE, _KERNELS_LESS = 5, 4
-# Per hash: 8 bytes for each time an operation reads or writes it as an integer, 4 as a float, 1 as a truth value.
-_BYTES_PER_PRIME = {False: 6 * 8 + 5 * 4, True: 54 * 8 + 5 * 4 + 2}
+# Per hash, eleven floats read or written.
 _BYTES_OF_GAUSSIAN = 11 * 4
 # Quotient, product and remainder: seven 64-bit integers read or written.
 _BYTES_PER_SPLIT = 7 * 8
@@ -27,7 +26,7 @@ _BYTES_PER_SPLIT = 7 * 8
 def launches_of(component: Component) -> int:
     """Kernels that a forward pass launches."""
     if component.kind == "dhe_encoder":
-        return _KERNELS_PER_PRIME[_is_wide(component)] + _KERNELS_OF_GAUSSIAN * _is_gaussian(component)
+        return _KERNELS_OF_HASHES + _KERNELS_OF_GAUSSIAN * _is_gaussian(component)
     if component.kind == "interaction" and component["function"] == "dot":
         return _KERNELS_OF_DOT
     if component.kind == "interaction" and component["function"] == "fm":
@@ -45,10 +44,9 @@ def unfused_bytes(component: Component, fused_bytes: float) -> float:
         return float(component.batch * _bytes_per_robe_id(component))
     if component.kind == "id_split":
         return float(component.batch * _BYTES_PER_SPLIT)
-    if component.kind != "dhe_encoder":
-        return fused_bytes
-    per_hash = _BYTES_PER_PRIME[_is_wide(component)] + _BYTES_OF_GAUSSIAN * _is_gaussian(component)
-    return float(component.batch * int(component["k"]) * per_hash)
+    if component.kind == "dhe_encoder" and _is_gaussian(component):
+        return fused_bytes + float(component.batch * int(component["k"]) * _BYTES_OF_GAUSSIAN)
+    return fused_bytes
 
 
 def _bytes_per_robe_id(component: Component) -> int:
@@ -64,10 +62,6 @@ def _bytes_per_robe_id(component: Component) -> int:
 
 def _cuts_a_block(component: Component) -> bool:
     return int(component["dim"]) % int(component["block"]) > 0
-
-
-def _is_wide(component: Component) -> bool:
-    return dimensions_of(component)["wide_ids"] > 0
 
 
 def _is_gaussian(component: Component) -> bool:

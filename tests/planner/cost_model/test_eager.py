@@ -18,7 +18,6 @@ from representations.tensor_train import TensorTrainCores
 
 N, K = 512, 64
 VIEWS = ("alias", "view", "unbind", "transpose", "unsqueeze", "slice", "_unsafe_view", "t.")
-ENCODERS = [(transform, rows) for transform in ("uniform", "gaussian") for rows in (1000, 2**40)]
 
 
 class Counted(TorchDispatchMode):  # type: ignore[no-untyped-call] # torch leaves it untyped
@@ -38,7 +37,7 @@ class Counted(TorchDispatchMode):  # type: ignore[no-untyped-call] # torch leave
 
 
 def run_encoder(transform: Transform, rows: int) -> Counted:
-    # Without a processor's tensors, the encoder runs as on a GPU.
+    # Without a processor's tensors, the encoder runs by tensor operations.
     encoder, ids_N = DheEncoder(K, rows, transform=transform).to("meta"), torch.arange(N, device="meta")
     counted = Counted()
     with torch.no_grad(), counted:
@@ -50,11 +49,13 @@ def encoder_of(transform: str, rows: int) -> Component:
     return make_component("dhe_encoder", N, {"k": K, "rows": rows, "transform": transform})
 
 
-@pytest.mark.parametrize(("transform", "rows"), ENCODERS)
-def test_an_encoder_launches_and_moves_what_its_operations_do(transform: Transform, rows: int) -> None:
-    counted, component = run_encoder(transform, rows), encoder_of(transform, rows)
-    assert launches_of(component) == counted.kernels
-    assert unfused_bytes(component, 0.0) == pytest.approx(counted.bytes, rel=0.03)
+@pytest.mark.parametrize("rows", [1000, 2**40])
+def test_a_gaussian_encoder_runs_operations_on_what_one_kernel_hashed(rows: int) -> None:
+    uniform, gaussian = encoder_of("uniform", rows), encoder_of("gaussian", rows)
+    counted, plain = run_encoder("gaussian", rows), run_encoder("uniform", rows)
+    assert (launches_of(uniform), unfused_bytes(uniform, 77.0)) == (1, 77.0)
+    assert launches_of(gaussian) == 1 + counted.kernels - plain.kernels
+    assert unfused_bytes(gaussian, 0.0) == pytest.approx(counted.bytes - plain.bytes, rel=0.03)
 
 
 def test_a_dot_interaction_launches_what_its_operations_do() -> None:

@@ -1,10 +1,10 @@
-"""The catalogue's estimates against what Hsia et al. (arXiv 2302.10872) published: signs and orders, not sizes.
+"""The catalogue's estimates against what Hsia et al. (arXiv 2302.10872) published.
 
-Their processor is not named, so a Broadwell stands for it, and neither are the sizes of the queries. At 1024 samples of
-Criteo Kaggle slowdowns over the table come out as (ours / theirs): DHE 14.5 / 10.5, select-3 2.6 / 2.1 and hybrid
-14.8 / 11.2 on the processor, 15.2 / 4.7, 2.6 / 1.5 and 16.0 / 5.4 on the GPU. A roofline sees a look-up as bytes at the
-achieved bandwidth, of which scattered rows reach less: tables are too cheap everywhere. The GPU is charged a hash
-encoder of separate integer operations, which alone keeps its slowdowns from lying below the processor's.
+Their processor is not named, so a Broadwell stands for it, and neither are the sizes of the queries of their slowdowns
+nor the layers of their DHEs. At 128 samples of Criteo Kaggle, their mean query, with decoders of 256-128-16, slowdowns
+over the table come out as (ours / theirs): DHE 10.1 / 10.5, select-3 2.0 / 2.1 and hybrid 10.8 / 11.2 on the processor,
+4.3 / 4.7, 1.4 / 1.5 and 5.3 / 5.4 on the GPU; at 1024 samples 14.5, 2.6 and 14.8, and 6.8, 1.7 and 7.5: launches and
+the link, which a small query pays alike for every representation, weigh less there.
 """
 
 from functools import cache
@@ -49,17 +49,20 @@ def test_slowdowns_over_the_table_have_the_published_order(device: str) -> None:
     assert 1 < slowdown("select", device) < slowdown("dhe", device) < slowdown("hybrid", device)
 
 
-def without_hashing_ms(representation: Representation, device: str) -> float:
-    parts = COST_MODEL.predict_model(model("dlrm-kaggle", representation), (BATCH,), device).at(BATCH)
-    return sum(part.mean_ms for part in parts if part.kind != "dhe_encoder")
+@pytest.mark.parametrize(
+    ("representation", "on_cpu", "on_gpu"), [("dhe", 10.5, 4.7), ("select", 2.1, 1.5), ("hybrid", 11.2, 5.4)]
+)
+def test_slowdowns_at_the_mean_query_are_near_the_published(
+    representation: Representation, on_cpu: float, on_gpu: float
+) -> None:
+    for device, published in ((CPU, on_cpu), (GPU, on_gpu)):
+        ours, table = (latency_ms("dlrm-kaggle", one, device, 128) for one in (representation, "table"))
+        assert ours / table == pytest.approx(published, rel=0.1)
 
 
 @pytest.mark.parametrize("representation", ["dhe", "select", "hybrid"])
-def test_but_for_unfused_hashing_a_gpu_is_slowed_down_less_than_a_processor(representation: Representation) -> None:
-    on_gpu, on_cpu = (
-        without_hashing_ms(representation, device) / latency_ms("dlrm-kaggle", "table", device) for device in (GPU, CPU)
-    )
-    assert 1 < on_gpu < on_cpu
+def test_a_gpu_is_slowed_down_less_than_a_processor(representation: Representation) -> None:
+    assert 1 < slowdown(representation, GPU) < slowdown(representation, CPU)
 
 
 def test_small_queries_on_small_tables_stay_on_the_processor_and_large_ones_go_to_the_gpu() -> None:
