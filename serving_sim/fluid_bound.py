@@ -22,7 +22,16 @@ from profiles.units import MS_PER_S
 from serving_sim.ellipsoid import Cut, minimise_on_unit_box
 from serving_sim.kernels import Chunk, PathArrays, dual_gradient, least_cost
 
-__all__ = ["FluidRows", "best_prices", "bound_at", "collect_rows", "upper_bound_qps"]
+__all__ = [
+    "FluidRows",
+    "best_prices",
+    "bound_at",
+    "collect_rows",
+    "rate_bound",
+    "rate_prices",
+    "served_cost",
+    "upper_bound_qps",
+]
 
 Floats = NDArray[np.float64]
 
@@ -102,8 +111,16 @@ def best_prices(rows: FluidRows, sla_ms: float, available_ms_D: Floats) -> Float
     return np.zeros_like(highest_D) if free_value <= value * (1 + 1e-6) else share_D * highest_D
 
 
-def upper_bound_qps(rows: FluidRows) -> float:
-    """The highest rate at which the devices can serve these queries at all, whatever the SLA and the policy."""
+def upper_bound_qps(rows: FluidRows, served_share: float = 1.0) -> float:
+    """The highest rate at which the devices can serve these queries at all, whatever the SLA and the policy.
+
+    With `served_share` below 1 the rest may be refused, the dearest of all.
+    """
+    return rate_bound(rows, rate_prices(rows), served_share)
+
+
+def rate_prices(rows: FluidRows) -> Floats:
+    """Prices of device time at which the bound on the rate is lowest; those of all servers sum to 1."""
     servers_D = rows.paths.servers_D.astype(np.float64)
     total = float(rows.weight_R.sum())
     used_ms_D = np.empty(len(servers_D))
@@ -116,8 +133,26 @@ def upper_bound_qps(rows: FluidRows) -> float:
         # The bound does not change when all prices are scaled, so each point is judged as if its shares summed to 1.
         return Cut(gradient_D=-used_ms_D / servers_D, value=-cost / total / max(float(share_D.sum()), 1e-300))
 
-    _, value = minimise_on_unit_box(cut_at, len(servers_D), tolerance=1e-7)
-    return MS_PER_S / -value
+    share_D, _ = minimise_on_unit_box(cut_at, len(servers_D), tolerance=1e-7)
+    prices_D: Floats = share_D / max(float(share_D.sum()), 1e-300) / servers_D
+    return prices_D
+
+
+def rate_bound(rows: FluidRows, prices_D: Floats, served_share: float = 1.0) -> float:
+    """The bound on the rate (queries/s) at any prices of device time."""
+    cost = served_cost(rows, prices_D, served_share)
+    return MS_PER_S * float(prices_D @ rows.paths.servers_D) / cost
+
+
+def served_cost(rows: FluidRows, prices_D: Floats, served_share: float = 1.0) -> float:
+    """What the cheapest `served_share` of the queries cost at these prices, per query that comes."""
+    cost_R = (rows.service_ms_RP * prices_D[rows.paths.device_P]).min(axis=1)
+    total = float(rows.weight_R.sum())
+    order_R = np.argsort(cost_R)
+    weight_R = rows.weight_R[order_R]
+    before_R = np.cumsum(weight_R) - weight_R
+    kept_R = np.clip(served_share * total - before_R, 0.0, weight_R)
+    return float(kept_R @ cost_R[order_R]) / total
 
 
 def _highest_prices(rows: FluidRows) -> Floats:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from profiles.errors import InputError
-from serving_sim.capacity import _t_95, find_capacity
+from serving_sim.capacity import find_capacity
 from serving_sim.engine import simulate
 from serving_sim.plan import Arrivals, Device, LatencyTable, Path, Plan, PolicyChoice, Sizes, Workload
 from serving_sim.policies import POLICIES
@@ -26,10 +26,10 @@ def one_queue(**load: Any) -> Plan:
 
 
 def test_the_object_has_the_keys_that_scripts_rely_on() -> None:
-    body = find_capacity(small_plan(), seeds=2, queries=500, precision=0.05).to_object()
+    body = find_capacity(small_plan(), seeds=2, queries=500, resolution=0.05).to_object()
     assert set(body) >= {"sla_ms", "percentile", "policies", "upper_bound_qps"}
     expected = {"policy", "max_qps", "ci_low", "ci_high", "accuracy", "correct_predictions_per_s"}
-    assert [set(policy) >= expected for policy in body["policies"]] == [True, True]
+    assert all(set(policy) >= expected for policy in body["policies"])
 
 
 def test_the_sla_holds_at_the_capacity_and_not_above_it() -> None:
@@ -99,11 +99,6 @@ def test_a_replayed_trace_gives_no_confidence_interval_and_says_so(tmp_path: Fil
     assert "arrivals replay one trace" in found.note
 
 
-@pytest.mark.parametrize(("freedom", "t"), [(1, 12.706), (16, 2.120), (17, 2.110), (30, 2.042), (120, 1.980)])
-def test_the_quantiles_are_students(freedom: int, t: float) -> None:
-    assert _t_95(freedom) == pytest.approx(t, abs=6e-4)
-
-
 def test_half_the_service_time_is_twice_the_capacity() -> None:
     plan = one_queue()
     fast = replace(plan, paths=(replace(plan.paths[0], latency=LatencyTable(sizes=(1,), mean_ms=(0.5,))),))
@@ -117,7 +112,9 @@ def test_half_the_service_time_is_twice_the_capacity() -> None:
 def test_an_sla_that_idle_devices_miss_is_capacity_zero_with_the_gap() -> None:
     found = find_capacity(one_queue(sla_ms=0.4), ["static"], seeds=2, queries=1000).policies[0]
     assert (found.max_qps, found.ci_low, found.ci_high, found.correct_predictions_per_s) == (0, 0, 0, 0)
-    assert found.note.endswith("at the 99th percentile the fastest path takes 1 ms and misses by 600 µs")
+    assert found.note.endswith(
+        "at the 99th percentile the fastest path takes 1 ms and misses by 600 µs: nothing can meet it"
+    )
 
 
 def test_a_policy_that_misses_where_the_fastest_path_would_not_says_so() -> None:
@@ -137,7 +134,7 @@ def test_bursty_arrivals_cost_capacity() -> None:
     assert bursty.policies[0].max_qps < 0.8 * smooth.policies[0].max_qps
 
 
-@pytest.mark.parametrize("options", [{"precision": 0}, {"seeds": 1}, {"queries": 0}])
+@pytest.mark.parametrize("options", [{"precision": 0}, {"resolution": 1}, {"seeds": 1}, {"queries": 0}])
 def test_settings_are_checked(options: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=next(iter(options))):
         find_capacity(one_queue(), **options)
