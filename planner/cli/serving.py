@@ -1,83 +1,124 @@
-"""`recplan simulate` and `recplan capacity`: what-ifs on a plan. Nothing here loads torch."""
+"""`recplan simulate`: a plan under load, and the simulator against queueing theory. Nothing here loads torch."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from planner.cli.options import Edits, Json, PlanFile, Qps, Seed, SlaMs
-from planner.cli.output import print_json, print_lines, print_table
+from planner.cli import capacity
+from planner.cli.options import Edits, Json, Qps, Seed, SlaMs
+from planner.cli.output import message, print_json, print_lines, print_table
 from profiles.units import format_ms
 
 if TYPE_CHECKING:
-    from serving_sim.capacity import CapacityResult
     from serving_sim.metrics import SimulationResult
+    from serving_sim.plan import Plan
+    from serving_sim.policies import Policy
+    from serving_sim.self_check import Check
 
-__all__ = ["capacity", "register", "simulate"]
-
-Policies = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--policy", metavar="NAME", help="Policy to judge. Repeatable.", show_default="the plan's, mp-rec, table-switch"
-    ),
-]
+__all__ = ["register", "simulate"]
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands."""
+    """Add this command and `capacity`."""
     app.command()(simulate)
-    app.command()(capacity)
+    capacity.register(app)
 
 
 def simulate(
-    plan: PlanFile,
+    plan: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[PLAN]",
+            help="A plan (JSON), as `recplan map` writes it, or a preset's name; --self-check can do without.",
+        ),
+    ] = None,
     qps: Qps = None,
     sla_ms: SlaMs = None,
-    queries: Annotated[int | None, typer.Option("--queries", help="How many queries, instead of the plan's.")] = None,
+    queries: Annotated[
+        int | None,
+        typer.Option(
+            "--queries", help="How many queries, instead of the plan's; with --self-check, of each queue (2,000,000)."
+        ),
+    ] = None,
     policy: Annotated[str | None, typer.Option("--policy", metavar="NAME", help="Instead of the plan's.")] = None,
+    self_check: Annotated[
+        bool,
+        typer.Option("--self-check", help="Hold the simulator to queueing theory, and the plan's run to its laws."),
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Folder of charts and frames, other policies and loads beside it."),
+    ] = None,
     seed: Seed = None,
     edits: Edits = None,
     json: Json = False,
 ) -> None:
     """Simulate a plan under load."""
+    from serving_sim.engine import resolve_plan
     from serving_sim.engine import simulate as run
     from serving_sim.plan import edited_options, load_plan
     from serving_sim.policies import named_policies
 
+    if plan is None:
+        if not self_check:
+            raise typer.BadParameter("name a PLAN, or --self-check")
+        _self_check(None, queries, json=json)
+        return
     loaded = load_plan(plan, edits or ())
     router = None if policy is None else named_policies([policy], loaded.policy, edited_options(edits or ()))[0]
-    result = run(loaded, policy=router, queries=queries, seed=seed, qps=qps, sla_ms=sla_ms)
+    if self_check:
+        if policy is not None:
+            raise typer.BadParameter("--self-check follows the plan's policy; --set policy.name=NAME changes it")
+        _self_check(resolve_plan(loaded, qps=qps, sla_ms=sla_ms, seed=seed), queries, json=json)
+        return
+    resolved = resolve_plan(loaded, queries=queries, seed=seed, qps=qps, sla_ms=sla_ms)
+    result = run(resolved, policy=router)
+    if out is not None:
+        _save(resolved, router, out)
     if json:
         print_json(result.to_object())
     else:
         _show_simulation(result)
 
 
-def capacity(
-    plan: PlanFile,
-    policy: Policies = None,
-    qps: Qps = None,
-    sla_ms: SlaMs = None,
-    queries: Annotated[int, typer.Option("--queries", min=100, help="Queries per run.")] = 100_000,
-    seeds: Annotated[int, typer.Option("--seeds", min=2, help="Seeds behind the confidence interval.")] = 5,
-    seed: Seed = None,
-    edits: Edits = None,
-    json: Json = False,
-) -> None:
-    """Find the highest QPS at which the SLA percentile holds, per policy."""
-    from serving_sim.capacity import DEFAULT_POLICIES, find_capacity
-    from serving_sim.engine import resolve_plan
-    from serving_sim.plan import edited_options, load_plan
-    from serving_sim.policies import named_policies
+def _save(plan: "Plan", policy: "Policy | None", out: Path) -> None:
+    from serving_sim.charts_saved import save_charts
 
-    loaded = load_plan(plan, edits or ())
-    names = dict.fromkeys(policy or (loaded.policy.name, *DEFAULT_POLICIES))
-    routers = named_policies(tuple(names), loaded.policy, edited_options(edits or ()))
-    resolved = resolve_plan(loaded, qps=qps, sla_ms=sla_ms, seed=seed)
-    result = find_capacity(resolved, routers, queries=queries, seeds=seeds)
+    files = save_charts(plan, plan.policy if policy is None else policy, out)
+    message(f"wrote {', '.join(files)} to {out}")
+
+
+def _self_check(plan: "Plan | None", queries: int | None, *, json: bool) -> None:
+    from serving_sim.self_check import self_check
+
+    checks = self_check(plan=plan) if queries is None else self_check(queries, plan=plan)
+    failed = sum(not one.passed for one in checks)
     if json:
-        print_json(result.to_object())
+        print_json({"checks": [one.to_object() for one in checks], "failed": failed})
     else:
-        _show_capacity(result)
+        columns = ("queue", "figure", "expected", "simulated", "difference", "standard error", "allowed", "verdict")
+        print_table("The simulator against theory", columns, [_check_row(one) for one in checks], text_columns=2)
+        print_lines([f"{len(checks) - failed} of {len(checks)} right"])
+    if failed:
+        raise typer.Exit(1)
+
+
+def _check_row(one: "Check") -> tuple[str, ...]:
+    return (
+        one.subject,
+        one.figure,
+        f"{one.expected:,.5g}",
+        f"{one.simulated:,.5g}",
+        _share(one.simulated - one.expected, one.expected),
+        "" if one.standard_error is None else _share(one.standard_error, one.expected),
+        _share(one.allowed, one.expected),
+        "right" if one.passed else "WRONG",
+    )
+
+
+def _share(value: float, whole: float) -> str:
+    return f"{value / whole:.2%}" if whole else f"{value:.2g}"
 
 
 def _show_simulation(result: "SimulationResult") -> None:
@@ -122,20 +163,3 @@ def _class_rows(result: "SimulationResult") -> list[tuple[str, ...]]:
         )
         for one in result.classes
     ]
-
-
-def _show_capacity(result: "CapacityResult") -> None:
-    rows = [
-        (
-            row.policy,
-            f"{row.max_qps:,.0f}",
-            f"{row.ci_low:,.0f} to {row.ci_high:,.0f}",
-            f"{row.accuracy:.2%}",
-            f"{row.correct_predictions_per_s:,.0f}",
-        )
-        for row in result.policies
-    ]
-    title = f"Highest QPS with p{result.percentile:g} within {result.sla_ms:g} ms"
-    print_table(title, ("policy", "QPS", "95 % interval", "accuracy", "right/s"), rows)
-    print_lines([f"no policy can serve more than {result.upper_bound_qps:,.0f} queries/s on these devices"])
-    print_lines(f"note: {row.policy}: {row.note}" for row in result.policies if row.note)

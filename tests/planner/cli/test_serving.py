@@ -50,3 +50,59 @@ def test_what_cannot_be_run_is_refused_in_one_message(
 def test_the_summary_says_whether_the_sla_holds(plan_file: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["simulate", plan_file, "--sla-ms", "0.1"]) == 0
     assert "holds the SLA: no, 100 % late, 1 % allowed (495 queries counted)" in capsys.readouterr().out
+
+
+def test_a_self_check_needs_no_plan_and_says_what_is_right(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["simulate", "--self-check", "--queries", "20000"]) == 0
+    assert "M/M/8, load 0.95" in capsys.readouterr().out
+    body = json_of(capsys, "simulate", "--self-check", "--queries", "20000")
+    assert body["failed"] == 0
+    assert set(body["checks"][0]) >= {"expected", "simulated", "difference", "standard_error", "allowed", "passed"}
+
+
+def test_a_self_check_with_a_plan_holds_its_run_to_its_laws(plan_file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    body = json_of(capsys, "simulate", plan_file, "--self-check", "--queries", "20000")
+    assert "small, gpu" in {check["subject"] for check in body["checks"]}
+
+
+def test_simulate_without_a_plan_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["simulate"]) == 2
+    assert "name a PLAN" in capsys.readouterr().err
+
+
+def test_a_folder_of_charts_is_written(plan_file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["simulate", plan_file, "--out", str(tmp_path / "out")]) == 0
+    assert "charts.html" in capsys.readouterr().err
+    assert (tmp_path / "out" / "queue.csv").is_file()
+
+
+def test_capacity_tells_spare_and_sample(plan_file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    short = ("--policy", "table-switch", "--queries", "1000", "--seeds", "2", "--n-plus-one")
+    assert run(["capacity", plan_file, *short]) == 0
+    shown = capsys.readouterr().out
+    assert "one device down" in shown
+    assert "2 seeds of 1,000 queries; known to" in shown
+    found = json_of(capsys, "capacity", plan_file, *short)["policies"][0]
+    assert set(found["n_plus_one"]["by_device"]) == {"cpu", "gpu"}
+
+
+def test_early_stopping_runs_mlperf_s_count_of_queries(plan_file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    body = json_of(
+        capsys, "capacity", plan_file, "--policy", "static", "--early-stopping", "--seeds", "2",
+        "--set", "workload.percentile=90",
+    )  # fmt: skip
+    assert body["queries"] == 24_576
+
+
+def test_devices_for_a_rate_are_told_with_their_cost(plan_file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    wanted = ("--for-qps", "2000", "--policy", "table-switch", "--most", "3", "--queries", "1000", "--seeds", "2")
+    prices = ("--set", "devices.cpu.price_per_hour=1", "--set", "devices.gpu.price_per_hour=1")
+    assert run(["capacity", plan_file, *wanted, *prices]) == 0
+    assert "Cheapest replicas for 2,000 queries/s" in capsys.readouterr().out
+    found = json_of(capsys, "capacity", plan_file, *wanted, *prices)["policies"][0]
+    assert found["cost_per_hour"] == sum(found["replicas"].values())
+
+
+@pytest.mark.parametrize("option", [("--precision", "0.01"), ("--early-stopping",)])
+def test_devices_for_a_rate_go_with_no_search_for_the_rate(plan_file: str, option: tuple[str, ...]) -> None:
+    assert run(["capacity", plan_file, "--for-qps", "10", *option]) == 2
