@@ -1,0 +1,151 @@
+"""`recplan replay`: serve a plan for real on this machine, beside its simulation."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from planner.cli.options import Edits, Json, PlanFile, Qps, Seed, SlaMs
+from planner.cli.output import message, print_json, print_lines, print_table
+from profiles.errors import InputError
+from profiles.units import format_ms
+
+if TYPE_CHECKING:
+    from serving_sim.replay.comparison import Beside, PathComparison, RunComparison
+    from serving_sim.replay.figures import Figures
+    from serving_sim.replay.replaying import Replay
+
+__all__ = ["register", "replay"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(replay)
+
+
+def replay(
+    plan: PlanFile,
+    load: Annotated[
+        str | None,
+        typer.Option(
+            "--load",
+            metavar="SHARE,...",
+            help="Shares of what this machine serves at most, e.g. 0.3,0.6,0.8.",
+            show_default="the plan's rate",
+        ),
+    ] = None,
+    seconds: Annotated[float, typer.Option("--seconds", help="How long each load is served.")] = 24.0,
+    qps: Qps = None,
+    sla_ms: SlaMs = None,
+    policy: Annotated[str | None, typer.Option("--policy", metavar="NAME", help="Instead of the plan's.")] = None,
+    threads: Annotated[int, typer.Option("--threads", min=1, help="Threads of each worker.")] = 1,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--model",
+            metavar="PATH=FILE",
+            help="Exported weights of a path. Repeatable.",
+            show_default="random weights",
+        ),
+    ] = None,
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Serve on Ray Serve instead, a deployment for each path.")
+    ] = False,
+    seed: Seed = None,
+    edits: Edits = None,
+    json: Json = False,
+) -> None:
+    """Serve a plan for real on this machine, beside its simulation."""
+    from serving_sim.engine import resolve_plan
+    from serving_sim.plan import edited_options, load_plan
+    from serving_sim.policies import named_policies
+    from serving_sim.replay.live import LiveOptions
+    from serving_sim.replay.replaying import ReplayOptions, replay_plan
+
+    if load is not None and qps is not None:
+        raise typer.BadParameter("--load and --qps each say the rate: give one of them")
+    loaded = load_plan(plan, edits or ())
+    router = None if policy is None else named_policies([policy], loaded.policy, edited_options(edits or ()))[0]
+    resolved = resolve_plan(loaded, qps=qps, sla_ms=sla_ms, seed=seed)
+    live = LiveOptions(threads=threads, exports=_exports(model or (), [path.name for path in loaded.paths]))
+    options = ReplayOptions(loads=_shares(load), seconds=seconds, live=live, on_serve=serve)
+    replayed = replay_plan(resolved, policy=router, options=options, tell=message)
+    if json:
+        print_json(replayed.to_object())
+    else:
+        _show(replayed)
+
+
+def _shares(text: str | None) -> tuple[float, ...]:
+    try:
+        return tuple(float(part) for part in text.split(",")) if text else ()
+    except ValueError as error:
+        raise InputError(f"--load: must be numbers apart by commas, but got {text!r}") from error
+
+
+def _exports(given: Sequence[str], paths: Sequence[str]) -> dict[str, Path]:
+    from profiles.errors import UnknownNameError
+
+    exports = {}
+    for one in given:
+        name, equals, file = one.partition("=")
+        if not equals:
+            raise InputError(f"--model: must be PATH=FILE, but got {one!r}")
+        if name not in paths:
+            raise UnknownNameError("--model", name, paths)
+        exports[name] = Path(file)
+    return exports
+
+
+def _show(replayed: "Replay") -> None:
+    for run in replayed.runs:
+        _show_run(run)
+    notes = dict.fromkeys([*replayed.skipped, *(note for run in replayed.runs for note in run.notes)])
+    print_lines(f"note: {note}" for note in notes)
+
+
+def _show_run(run: "RunComparison") -> None:
+    load = "" if run.load is None else f", load {run.load:g}"
+    used = ", ".join(f"{name} {share:.0%} busy" for name, share in run.utilisation.items())
+    title = f"{run.qps:,.0f} queries/s{load}: {run.queries:,} queries, {used}"
+    columns = ("", "p50", "p95", "p99", "late")
+    judged = run.predicted
+    rows = [
+        ("measured", *_figures(judged.measured)),
+        ("simulated, calibrated in the same run", *_figures(judged.simulated)),
+        ("  error", *_errors(judged.error)),
+        ("  the run's own spread", *_errors(run.spread)),
+        ("simulated, the plan's own tables", *_figures(run.as_planned.simulated)),
+        ("  error", *_errors(run.as_planned.error)),
+        ("measured, all of the run", *_figures(run.queue_logic.measured)),
+        ("simulated, its own service times", *_figures(run.queue_logic.simulated)),
+        ("  error", *_errors(run.queue_logic.error)),
+    ]
+    print_table(title, columns, rows)
+    print_table("Paths", ("path", "share", "simulated", "p99", "simulated"), [_path_row(path) for path in run.paths])
+
+
+def _path_row(path: "PathComparison") -> tuple[str, ...]:
+    return (path.name, f"{path.share:.1%}", f"{path.simulated_share:.1%}", *_p99s(path.beside))
+
+
+def _p99s(beside: "Beside") -> tuple[str, str]:
+    sides = (beside.measured, beside.simulated)
+    first, second = ("" if side is None else format_ms(side.p99) for side in sides)
+    return first, second
+
+
+def _figures(figures: "Figures | None") -> tuple[str, ...]:
+    if figures is None:
+        return ("",) * 4
+    return (
+        *(format_ms(value) for value in (figures.p50, figures.p95, figures.p99)),
+        f"{figures.sla_violation_share:.2%}",
+    )
+
+
+def _errors(error: "Figures | None") -> tuple[str, ...]:
+    if error is None:
+        return ("",) * 4
+    return (*(f"{value:+.1%}" for value in (error.p50, error.p95, error.p99)), f"{error.sla_violation_share:+.2%}")

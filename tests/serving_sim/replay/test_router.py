@@ -1,0 +1,47 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from profiles.units import MS_PER_S
+from serving_sim.engine import SimulationOptions, start_simulation
+from serving_sim.replay.board import BoardArrays
+from serving_sim.replay.router import start_router
+from serving_sim.testing import small_plan
+
+
+@pytest.mark.parametrize("policy", ["mp-rec", "table-switch", "static", "accuracy-floor"])
+def test_it_decides_as_the_simulator_does_where_service_is_as_tabled(policy: str) -> None:
+    plan = small_plan(qps=1000.0, queries=600)
+    plan = replace(plan, devices=tuple(replace(device, servers=1) for device in plan.devices))
+    simulation = start_simulation(plan, policy=policy, options=SimulationOptions(fluid_bound=False))
+    simulation.advance(600)
+    chunk = simulation.chunk
+    board = BoardArrays(
+        arrival_s_N=np.zeros(600),
+        size_N=chunk.size_N,
+        class_N=chunk.class_N,
+        path_N=np.zeros(600, dtype=np.int64),
+        sent_s_N=np.zeros(600),
+        start_s_N=np.zeros(600),
+        finish_s_N=np.zeros(600),
+        queue_DN=np.zeros((2, 600), dtype=np.int64),
+        taken_D=np.zeros(2, dtype=np.int64),
+        done_W=np.zeros(2, dtype=np.int64),
+    )
+    began_s = 100.0
+    router = start_router(plan, policy, board, began_s)
+    device_P = router.run.paths.device_P
+    routed: list[int] = []
+    for query in range(600):
+        now_ms = float(chunk.arrival_ms_N[query])
+        device_N, start_ms_N = device_P[chunk.path_N[:query]], chunk.start_ms_N[:query]
+        finish_ms_N = start_ms_N + chunk.service_ms_N[:query]
+        board.start_s_N[:query] = np.where(start_ms_N <= now_ms, began_s + start_ms_N / MS_PER_S, 0.0)
+        board.finish_s_N[:query] = np.where(finish_ms_N <= now_ms, began_s + finish_ms_N / MS_PER_S, 0.0)
+        for device in range(2):
+            board.done_W[router.workers_D[device].start] = np.sum((device_N == device) & (finish_ms_N <= now_ms))
+        routed.append(router.route(query, began_s + now_ms / MS_PER_S))
+        board.path_N[query] = chunk.path_N[query]
+    # Clocks differ in the last bits.
+    assert np.mean(np.array(routed) == chunk.path_N[:600]) >= 0.99
