@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import torch
 from torch import nn
 
+from profiles.agreement import VISITS_APART, agreeing, apart
 from profiles.cold_cache import CacheSweeper
 from profiles.component import Component, Work
 from profiles.devices import LocalDevice, resolve_device
@@ -152,13 +153,8 @@ class _Subject:
         return visit
 
     def row(self, fingerprint: Fingerprint, local: LocalDevice, options: SweepOptions) -> ComponentProfile:
-        used = {
-            name: best_visits([visit for visit in self.visits if getattr(visit, name)], options.visits)
-            for name in ("warm", "cold")
-        }
-        warm = self._latency([visit.warm for visit in used["warm"]], local)
-        cold = self._latency([visit.cold for visit in used["cold"]], local)
-        contended = sum(visit.is_contended for visits in used.values() for visit in visits)
+        used = {name: self._used(name, options) for name in ("warm", "cold")}
+        warm, cold = (self._latency(name, used[name], local, options) for name in ("warm", "cold"))
         row = _blank_row(self.component, replace(fingerprint, timestamp=current_timestamp()))
         latency = warm or cold
         median_ms = latency.median_ms if latency else 0.0
@@ -172,11 +168,33 @@ class _Subject:
             parameter_bytes=self.work.parameter_bytes,
             mfu=model_flops_share(self.work.flops, median_ms, local.name, self.component.dtype),
             bandwidth_share=bandwidth_share(self.work.bytes_moved, median_ms, local.name),
-            figures={CONTENDED_VISITS: float(contended)} if contended else {},
+            figures=self._figures(used, options),
         )
 
-    def _latency(self, visits: list[tuple[Sample, ...]], local: LocalDevice) -> Latency | None:
-        return summarize(visits, sees_contention=clock_for(local.torch_name).sees_contention) if visits else None
+    def _used(self, name: str, options: SweepOptions) -> tuple[Visit, ...]:
+        made = self._made(name)
+        if options.agreement is None:
+            return best_visits(made, options.visits)
+        taken = [getattr(visit, name) for visit in made]
+        return tuple(made[place] for place in agreeing(taken, options.agreement))
+
+    def _made(self, name: str) -> list[Visit]:
+        return [visit for visit in self.visits if getattr(visit, name)]
+
+    def _latency(self, name: str, used: Sequence[Visit], local: LocalDevice, options: SweepOptions) -> Latency | None:
+        if not used:
+            return None
+        sees_contention = clock_for(local.torch_name).sees_contention
+        latency = summarize([getattr(visit, name) for visit in used], sees_contention=sees_contention)
+        return latency if options.agreement is None else replace(latency, visits=len(self._made(name)))
+
+    def _figures(self, used: Mapping[str, Sequence[Visit]], options: SweepOptions) -> dict[str, float | None]:
+        contended = sum(visit.is_contended for visits in used.values() for visit in visits)
+        figures: dict[str, float | None] = {CONTENDED_VISITS: float(contended)} if contended else {}
+        if options.agreement is not None:
+            name = "warm" if used["warm"] else "cold"
+            figures[VISITS_APART] = apart([getattr(visit, name) for visit in used[name]])
+        return figures
 
 
 def _build(

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from profiles.agreement import has_settled
 from profiles.errors import InputError
 from profiles.timing import TimingOptions
-from profiles.visits import Visit
+from profiles.visits import Sample, Visit
 
 __all__ = ["SweepOptions"]
 
@@ -19,6 +20,11 @@ class SweepOptions:
     last. `retry_skipped` measures components again that an earlier sweep had to skip. A visit during which other work
     held the processor is thrown away and made again, `retakes` times per component; what then remains is marked in the
     row (`figures["contended_visits"]`).
+
+    With an `agreement`, a component is visited on until two visits that were not made one after the other are within
+    that share of the fastest, by their 25th percentiles, or until `most_visits` were made. Its latency is that of the
+    visits within the share, and how far apart the two fastest are is in the row (`figures["visits_apart"]`). Rounds of
+    visits begin at least `least_gap_s` apart.
     """
 
     threads: int = 1
@@ -35,6 +41,8 @@ class SweepOptions:
     seed: int = 0
     retry_skipped: bool = False
     retakes: int = 0
+    agreement: float | None = None
+    most_visits: int = 16
 
     def __post_init__(self) -> None:
         if self.threads < 1:
@@ -43,6 +51,10 @@ class SweepOptions:
             raise InputError(f"sweep: group_size must be >= 1, but got {self.group_size}")
         if self.retakes < 0:
             raise InputError(f"sweep: retakes must be >= 0, but got {self.retakes}")
+        if self.agreement is not None and not self.agreement > 0:
+            raise InputError(f"sweep: agreement must be > 0, but got {self.agreement}")
+        if self.agreement is not None and self.most_visits < self.visits:
+            raise InputError(f"sweep: most_visits must be >= visits ({self.visits}), but got {self.most_visits}")
         if not (self.warm or self.cold):
             raise InputError("sweep: must measure warm, cold or both, but got neither")
         _ = self.timing
@@ -59,20 +71,23 @@ class SweepOptions:
         )
 
     def visits_left(self, visits: Sequence[Visit]) -> int:
-        """How many visits a component still needs that has had these."""
+        """How many visits a component still needs that has had these, at least: agreement may take more."""
         return max(self.warm_left(visits), self.cold_left(visits))
 
     def warm_left(self, visits: Sequence[Visit]) -> int:
         """How many of them must be warm."""
-        return self._left([visit for visit in visits if visit.warm]) if self.warm else 0
+        return self._left([(visit, visit.warm) for visit in visits if visit.warm]) if self.warm else 0
 
     def cold_left(self, visits: Sequence[Visit]) -> int:
         """How many of them must be cold."""
-        return self._left([visit for visit in visits if visit.cold]) if self.cold else 0
+        return self._left([(visit, visit.cold) for visit in visits if visit.cold]) if self.cold else 0
 
-    def _left(self, made: Sequence[Visit]) -> int:
-        clean = sum(not visit.is_contended for visit in made)
-        return max(0, min(self.visits - clean, self.visits + self.retakes - len(made)))
+    def _left(self, made: Sequence[tuple[Visit, tuple[Sample, ...]]]) -> int:
+        clean = sum(not visit.is_contended for visit, _ in made)
+        left = max(0, min(self.visits - clean, self.visits + self.retakes - len(made)))
+        if left or self.agreement is None or len(made) >= self.most_visits:
+            return left
+        return int(not has_settled([samples for _, samples in made], self.agreement))
 
     def estimate_seconds(self, components: int) -> float:
         """Rough time to measure that many components of short calls, contention and building aside."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from planner.cost_model.estimates import Floats
 from planner.cost_model.features import CostDrivers
-from planner.cost_model.residual import Residual, fit_residual
+from planner.cost_model.residual import Residual, fit_residual, weights_of
 from planner.cost_model.roofline import PhysicalLimits, Roofline, fit_roofline
 
 __all__ = ["FEWEST_FOR_RESIDUAL", "CoreModel", "fit_core"]
@@ -83,16 +83,19 @@ class CoreModel:
         return factor
 
 
-def fit_core(drivers: CostDrivers, label_ms: Floats, limits: PhysicalLimits, *, seed: int) -> CoreModel:
-    """Roofline, and a residual where there are rows enough for one."""
+def fit_core(
+    drivers: CostDrivers, label_ms: Floats, limits: PhysicalLimits, *, seed: int, doubt_N: Floats | None = None
+) -> CoreModel:
+    """Roofline, and a residual where there are rows enough for one; `doubt_N` is the relative noise of each label."""
     from scipy.spatial import cKDTree
 
-    roofline = fit_roofline(drivers, label_ms, limits)
+    weights = None if doubt_N is None else weights_of(doubt_N)
+    roofline = fit_roofline(drivers, label_ms, limits, weights_N=weights)
     features = drivers.features()
     ratios = np.log(label_ms / roofline.predict(drivers))
     residual = None
     if len(label_ms) >= FEWEST_FOR_RESIDUAL:
-        residual = fit_residual(features, ratios, dimensions=len(drivers.names), seed=seed)
+        residual = fit_residual(features, ratios, dimensions=len(drivers.names), seed=seed, doubt_N=doubt_N)
     return CoreModel(
         names=drivers.names,
         roofline=roofline,

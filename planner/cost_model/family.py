@@ -108,13 +108,18 @@ def fit_family(
     limits: PhysicalLimits,
     *,
     seed: int,
+    doubt_N: Floats | None = None,
 ) -> FamilyModel:
-    """Fit on all rows; weights and intervals come from fits that leave out a fold at a time."""
+    """Fit on all rows; weights and intervals come from fits that leave out a fold at a time.
+
+    `doubt_N` is the relative noise of each label: rows count for less by it.
+    """
+    doubt_N = np.zeros(len(label_ms)) if doubt_N is None else doubt_N
     drivers = drivers_of(components, work)
     folds = deal_folds(components, seed=seed)
     fold_N = np.array([folds.of(component) for component in components], dtype=np.int64)
-    fold_cores = _fold_cores(drivers, label_ms, fold_N, limits, seed=seed)
-    fold_cores, weights = _stacked(fold_cores, drivers, label_ms, fold_N)
+    fold_cores = _fold_cores(drivers, label_ms, doubt_N, fold_N, limits, seed=seed)
+    fold_cores, weights = _stacked(fold_cores, drivers, label_ms, doubt_N, fold_N)
     predicted, distance = np.full(len(label_ms), np.nan), np.zeros(len(label_ms))
     for fold, core in fold_cores.items():
         rows = np.flatnonzero(fold_N == fold)
@@ -131,9 +136,9 @@ def fit_family(
     return FamilyModel(
         name=name,
         kind=components[0].kind,
-        core=_with_weights(fit_core(drivers, label_ms, limits, seed=seed), weights),
+        core=_with_weights(fit_core(drivers, label_ms, limits, seed=seed, doubt_N=doubt_N), weights),
         widths=widths,
-        widening_per_doubling=_widening(drivers, label_ms, widths, limits, seed=seed),
+        widening_per_doubling=_widening(drivers, label_ms, doubt_N, widths, limits, seed=seed),
         held_out=held_out,
         folds=folds,
         fold_cores=fold_cores,
@@ -150,31 +155,44 @@ def small_and_large(drivers: CostDrivers) -> tuple[NDArray[np.int64], NDArray[np
     return np.flatnonzero(~is_large), np.flatnonzero(is_large)
 
 
-def _widening(drivers: CostDrivers, label_ms: Floats, widths: Widths, limits: PhysicalLimits, *, seed: int) -> float:
+def _widening(
+    drivers: CostDrivers, label_ms: Floats, doubt_N: Floats, widths: Widths, limits: PhysicalLimits, *, seed: int
+) -> float:
     """What a fit on the smaller rows lacks on the larger ones."""
     small, large = small_and_large(drivers)
     if len(small) < FEWEST_FOR_RESIDUAL:
         small, large = large[:0], large[:0]
     if not len(large):
         return widening_per_doubling(np.zeros(0), np.zeros(0), np.zeros(0))
-    core, beyond = fit_core(drivers.take(small), label_ms[small], limits, seed=seed), drivers.take(large)
+    core = fit_core(drivers.take(small), label_ms[small], limits, seed=seed, doubt_N=doubt_N[small])
+    beyond = drivers.take(large)
     errors = np.log(label_ms[large] / core.predict(beyond))
     return widening_per_doubling(errors, widths.at(core.distance(beyond)), core.doublings_outside(beyond))
 
 
 def _fold_cores(
-    drivers: CostDrivers, label_ms: Floats, fold_N: NDArray[np.int64], limits: PhysicalLimits, *, seed: int
+    drivers: CostDrivers,
+    label_ms: Floats,
+    doubt_N: Floats,
+    fold_N: NDArray[np.int64],
+    limits: PhysicalLimits,
+    *,
+    seed: int,
 ) -> dict[int, CoreModel]:
     cores = {}
     for fold in range(FOLDS):
         kept = np.flatnonzero(fold_N != fold)
         if _FEWEST_TO_LEARN_FROM <= len(kept) < len(fold_N):
-            cores[fold] = fit_core(drivers.take(kept), label_ms[kept], limits, seed=seed)
+            cores[fold] = fit_core(drivers.take(kept), label_ms[kept], limits, seed=seed, doubt_N=doubt_N[kept])
     return cores
 
 
 def _stacked(
-    cores: Mapping[int, CoreModel], drivers: CostDrivers, label_ms: Floats, fold_N: NDArray[np.int64]
+    cores: Mapping[int, CoreModel],
+    drivers: CostDrivers,
+    label_ms: Floats,
+    doubt_N: Floats,
+    fold_N: NDArray[np.int64],
 ) -> tuple[dict[int, CoreModel], tuple[float, float] | None]:
     """The cores with weights from the rows that the other folds hold out, and the weights from all; None: too few."""
     learned = {fold: core for fold, core in cores.items() if core.residual is not None}
@@ -190,8 +208,8 @@ def _stacked(
     for fold, core in learned.items():
         others = known & (fold_N != fold)
         if others.any():
-            stacked[fold] = _with_weights(core, stacking_weights(parts[others], ratios[others]))
-    return stacked, stacking_weights(parts[known], ratios[known])
+            stacked[fold] = _with_weights(core, stacking_weights(parts[others], ratios[others], doubt_N[others]))
+    return stacked, stacking_weights(parts[known], ratios[known], doubt_N[known])
 
 
 def _with_weights(core: CoreModel, weights: tuple[float, float] | None) -> CoreModel:

@@ -47,9 +47,10 @@ class Beyond:
 def extrapolation(model: FittedDeviceModel, *, seed: int) -> tuple[Beyond, ...]:
     """Fitted on rows of up to a quarter of the family's largest work, asked for those beyond."""
     found = []
-    for name, components, label_ms in _families(model):
+    for name, at in _families(model):
+        components = [model.rows.components[i] for i in at.tolist()]
         small, large = small_and_large(drivers_of(components, model.work))
-        found += _asked(model, name, components, label_ms, small, large, "over a quarter of the largest work", seed)
+        found += _asked(model, name, at[small], at[large], "over a quarter of the largest work", seed)
     return tuple(found)
 
 
@@ -59,14 +60,15 @@ def skewed_ids(model: FittedDeviceModel, *, seed: int) -> tuple[Beyond, ...]:
     Families without a `zipf`, or with fewer than three exponents, are left out.
     """
     found = []
-    for name, components, label_ms in _families(model):
-        exponents = np.array([dict(one.shape).get("zipf", _UNIFORM) for one in components], dtype=np.float64)
+    for name, at in _families(model):
+        shapes = [dict(model.rows.components[i].shape) for i in at.tolist()]
+        exponents = np.array([shape.get("zipf", _UNIFORM) for shape in shapes], dtype=np.float64)
         distinct = np.unique(exponents)
         if len(distinct) < _FEWEST_SKEWS:
             continue
         for exponent in distinct[distinct != _UNIFORM].tolist():
-            known, asked = np.flatnonzero(exponents != exponent), np.flatnonzero(exponents == exponent)
-            found += _asked(model, name, components, label_ms, known, asked, f"zipf {exponent:g}", seed)
+            is_asked = exponents == exponent
+            found += _asked(model, name, at[~is_asked], at[is_asked], f"zipf {exponent:g}", seed)
     return tuple(found)
 
 
@@ -107,19 +109,18 @@ def beyond_frame(parts: tuple[Beyond, ...]) -> "pl.DataFrame":
     return pl.DataFrame(rows, schema={**schema, **dict.fromkeys(figures, pl.Float64), "flagged": pl.Boolean})
 
 
-def _families(model: FittedDeviceModel) -> Iterator[tuple[str, list[Component], Floats]]:
+def _families(model: FittedDeviceModel) -> Iterator[tuple[str, NDArray[np.int64]]]:
+    """Names of families, and where their rows are."""
     places: dict[str, list[int]] = {}
     for i, component in enumerate(model.rows.components):
         places.setdefault(family_of(component), []).append(i)
     for name, at in sorted(places.items()):
-        yield name, [model.rows.components[i] for i in at], model.rows.label_ms[at]
+        yield name, np.array(at)
 
 
 def _asked(
     model: FittedDeviceModel,
     name: str,
-    components: list[Component],
-    label_ms: Floats,
     known: NDArray[np.int64],
     asked: NDArray[np.int64],
     left_out: str,
@@ -127,15 +128,17 @@ def _asked(
 ) -> list[Beyond]:
     if len(known) < _FEWEST_KNOWN or len(asked) < _FEWEST_ASKED:
         return []
+    rows = model.rows
     family: FamilyModel = fit_family(
         name,
-        [components[i] for i in known.tolist()],
-        label_ms[known],
+        [rows.components[i] for i in known.tolist()],
+        rows.label_ms[known],
         model.work,
-        limits_of(model.rows.fingerprint),
+        limits_of(rows.fingerprint),
         seed=seed,
+        doubt_N=rows.doubt[known],
     )
-    wanted = tuple(components[i] for i in asked.tolist())
+    wanted = tuple(rows.components[i] for i in asked.tolist())
     estimate = family.predict(wanted, model.work)
     return [
         Beyond(
@@ -143,7 +146,7 @@ def _asked(
             kind=family.kind,
             left_out=left_out,
             components=wanted,
-            measured_ms=label_ms[asked],
+            measured_ms=rows.label_ms[asked],
             predicted_ms=estimate.mean_ms,
             low_ms=estimate.low_ms,
             high_ms=estimate.high_ms,

@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 
 from planner.cost_model.core_model import fit_core
 from planner.cost_model.estimates import Floats
-from planner.cost_model.features import CostDrivers, WorkFormula, drivers_of, family_of
+from planner.cost_model.features import CostDrivers, drivers_of, family_of
 from planner.cost_model.intervals import fold_numbers
 from planner.cost_model.model import FittedDeviceModel
 from planner.cost_model.roofline import PhysicalLimits
 from planner.cost_model.training_rows import limits_of
-from profiles.component import Component
 
 if TYPE_CHECKING:
     import polars as pl
@@ -45,13 +44,15 @@ class CurvePoint:
 
 def learning_curve(model: FittedDeviceModel, *, seed: int, sizes: Sequence[int] = _SIZES) -> tuple[CurvePoint, ...]:
     """The curve of every family with 16 rows or more; sizes beyond its rows are left out, all of its rows are added."""
-    limits, labels = limits_of(model.rows.fingerprint), model.rows.label_ms
+    rows, limits = model.rows, limits_of(model.rows.fingerprint)
     found: list[CurvePoint] = []
     for name, family in model.families.items():
-        at = np.array([i for i, one in enumerate(model.rows.components) if family_of(one) == name])
+        at = np.array([i for i, one in enumerate(rows.components) if family_of(one) == name])
         if len(at) >= _FEWEST_ROWS:
-            components = [model.rows.components[i] for i in at.tolist()]
-            errors = _family_curve(components, labels[at], model.work, limits, sizes, seed)
+            components = [rows.components[i] for i in at.tolist()]
+            family_rows = _Rows(drivers_of(components, model.work), rows.label_ms[at], rows.doubt[at])
+            held = fold_numbers(components, seed=seed, folds=_PARTS) == 0
+            errors = _family_curve(family_rows, held, limits, sizes, seed)
             found += [
                 CurvePoint(family=name, kind=family.kind, points=points, order=order, mape=mape)
                 for order, points, mape in errors
@@ -83,17 +84,19 @@ def curve_frame(points: Sequence[CurvePoint]) -> "pl.DataFrame":
     return pl.DataFrame([{name: getattr(point, name) for name in columns} for point in points], schema=columns)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rows:
+    """The rows of a family; arrays of shape [N]."""
+
+    drivers: CostDrivers
+    label_ms: Floats
+    doubt: Floats
+
+
 def _family_curve(
-    components: Sequence[Component],
-    label_ms: Floats,
-    work: WorkFormula,
-    limits: PhysicalLimits,
-    sizes: Sequence[int],
-    seed: int,
+    rows: _Rows, held: NDArray[np.bool_], limits: PhysicalLimits, sizes: Sequence[int], seed: int
 ) -> list[tuple[int, int, float]]:
     """(order, points, error) of one family."""
-    drivers = drivers_of(components, work)
-    held = fold_numbers(components, seed=seed, folds=_PARTS) == 0
     known, asked = np.flatnonzero(~held), np.flatnonzero(held)
     wanted = [*(size for size in sizes if size < len(known)), len(known)]
     found = []
@@ -101,20 +104,14 @@ def _family_curve(
         shuffled = np.random.default_rng((seed, order)).permutation(known)
         # With all the points, every order is the same.
         for size in wanted if order == 0 else wanted[:-1]:
-            error = _error(drivers, label_ms, np.sort(shuffled[:size]), asked, limits, seed)
+            error = _error(rows, np.sort(shuffled[:size]), asked, limits, seed)
             found.append((order, size, error))
     return found
 
 
-def _error(
-    drivers: CostDrivers,
-    label_ms: Floats,
-    known: NDArray[np.int64],
-    asked: NDArray[np.int64],
-    limits: PhysicalLimits,
-    seed: int,
-) -> float:
-    core = fit_core(drivers.take(known), label_ms[known], limits, seed=seed)
+def _error(rows: _Rows, known: NDArray[np.int64], asked: NDArray[np.int64], limits: PhysicalLimits, seed: int) -> float:
+    drivers, label_ms = rows.drivers, rows.label_ms
+    core = fit_core(drivers.take(known), label_ms[known], limits, seed=seed, doubt_N=rows.doubt[known])
     return float(np.mean(np.abs(core.predict(drivers.take(asked)) / label_ms[asked] - 1)))
 
 

@@ -54,7 +54,8 @@ class FittedDeviceModel:
     def predict(self, components: Sequence[Component], *, resident_bytes: int | None = None) -> Estimates:
         """Measured where this very component was measured, predicted elsewhere.
 
-        A measured row's interval is its own scatter. `resident_bytes` changes nothing on a measured device.
+        A measured row's interval is its own scatter, of calls and of visits. `resident_bytes` changes nothing on a
+        measured device.
 
         Raises:
             UnknownNameError: no component of that family was measured; lists those that were.
@@ -71,7 +72,8 @@ class FittedDeviceModel:
                 provenance[i] = "predicted"
                 pending.setdefault(family_of(component), []).append(i)
             else:
-                mean[i], scatter = self.rows.label_ms[row], 1 + self.rows.relative_iqr[row]
+                mean[i] = self.rows.label_ms[row]
+                scatter = 1 + self.rows.relative_iqr[row] + self.rows.doubt[row]
                 low[i], high[i] = mean[i] / scatter, mean[i] * scatter
         for name, places in pending.items():
             part = self._family(name).predict([components[i] for i in places], self.work)
@@ -124,7 +126,15 @@ def fit_device_model(
     # The matrices are small: threads of a linear-algebra library cost four times what they save.
     with threadpool_limits(1):
         families = {
-            name: fit_family(name, [rows.components[i] for i in at], rows.label_ms[at], work, limits, seed=seed)
+            name: fit_family(
+                name,
+                [rows.components[i] for i in at],
+                rows.label_ms[at],
+                work,
+                limits,
+                seed=seed,
+                doubt_N=rows.doubt[at],
+            )
             for name, at in sorted(places.items())
         }
     scarce = [f"{name} ({len(at)})" for name, at in sorted(places.items()) if len(at) < FEWEST_FOR_RESIDUAL]

@@ -1,12 +1,13 @@
 """The noise floor: how far a measurement is from itself. No model can be held to less."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from planner.cost_model.estimates import Floats
 from planner.cost_model.training_rows import TrainingRows
+from profiles.agreement import agreeing
 from profiles.component import Component
 from profiles.errors import MeasurementError
 from profiles.executors.protocol import Executor
@@ -14,12 +15,15 @@ from profiles.hardware import LOCAL_CPU
 from profiles.providers.protocol import ComponentProvider
 from profiles.records import Latency
 from profiles.sweep_options import SweepOptions
+from profiles.timing import summarize
 from profiles.visits import Visit
 
 __all__ = ["NoiseFloor", "Remeasure", "noise_floor", "paired_floor", "remeasure_with"]
 
 Remeasure = Callable[[Sequence[Component]], Sequence[Latency | None]]
 _SUBSET = 24
+# A few components are visited so quickly that all of their visits would lie in one slow spell.
+_LEAST_GAP_S = 0.4
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,34 +56,40 @@ def noise_floor(
     return _summary(np.array([abs(second / first - 1) for first, second in pairs]), "a second measurement")
 
 
-def paired_floor(visits: Iterable[Visit]) -> NoiseFloor:
+def paired_floor(visits: Iterable[Visit], options: SweepOptions) -> NoiseFloor:
     """Each component's visits in the order of time, every other one against those in between.
 
-    Interleaved with the measurement itself, so that slow spells of the machine meet both alike; each half has half of
-    the visits of a label, so that labels are somewhat better than this.
+    Interleaved with the measurement itself, so that slow spells of the machine meet both alike. Each half is labelled
+    as the sweep would have labelled it: by its visits up to the one after which `options` want no more, or by all that
+    it has. Labels of the sweep have twice as many to choose from, and are somewhat better than this.
 
     Raises:
         MeasurementError: no component has two visits.
     """
-    samples: dict[str, list[Visit]] = {}
+    made: dict[str, list[Visit]] = {}
     for visit in visits:
         if visit.warm:
-            samples.setdefault(visit.content_hash, []).append(visit)
-    pairs = [sorted(own, key=lambda visit: visit.timestamp) for own in samples.values() if len(own) > 1]
+            made.setdefault(visit.content_hash, []).append(visit)
+    pairs = [sorted(own, key=lambda visit: visit.timestamp) for own in made.values() if len(own) > 1]
     if not pairs:
-        raise MeasurementError(f"noise floor: none of {len(samples)} components was visited twice")
-    labels = np.array([[_label(own[::2]), _label(own[1::2])] for own in pairs])
+        raise MeasurementError(f"noise floor: none of {len(made)} components was visited twice")
+    labels = np.array([[_label(own[start::2], options) for start in (0, 1)] for own in pairs])
     return _summary(np.abs(labels[:, 1] / labels[:, 0] - 1), "alternate visits of the same sweep")
 
 
-def _label(visits: Sequence[Visit]) -> float:
-    return float(np.quantile([sample.latency_ms for visit in visits for sample in visit.warm], 0.25))
+def _label(visits: Sequence[Visit], options: SweepOptions) -> float:
+    enough = next((count for count in range(1, len(visits)) if not options.warm_left(visits[:count])), len(visits))
+    samples = [visit.warm for visit in visits[:enough]]
+    if options.agreement is not None:
+        samples = [samples[place] for place in agreeing(samples, options.agreement)]
+    return summarize(samples).p25_ms
 
 
 def remeasure_with(
     provider: ComponentProvider, executor: Executor, options: SweepOptions, device: str = LOCAL_CPU
 ) -> Remeasure:
-    """Measures components as a sweep does, but stores nothing."""
+    """Measures components as a sweep does, rounds of visits apart in time, but stores nothing."""
+    options = replace(options, least_gap_s=max(options.least_gap_s, _LEAST_GAP_S))
 
     def remeasure(components: Sequence[Component]) -> list[Latency | None]:
         size = options.group_size

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from planner.cost_model.estimates import Floats
 
-__all__ = ["Residual", "SmoothPart", "fit_residual", "stacking_weights"]
+__all__ = ["Residual", "SmoothPart", "fit_residual", "stacking_weights", "weights_of"]
 
 # A measurement 7 times off the roof tells of an outlier, not of a kernel.
 _LARGEST_LOG_RATIO = 2.0
@@ -29,6 +29,9 @@ _BLOCK = 4096
 # Draws the weights towards equal ones as much as a tenth of the rows would.
 _WEIGHT_RIDGE = 0.1
 _EQUAL_WEIGHTS = (0.5, 0.5)
+# What a good model leaves of rows without noise: noise below it hardly matters.
+_MISFIT = 0.05
+_LEAST_VARIANCE = 1e-10
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -75,15 +78,19 @@ class Residual:
         return np.column_stack((self.trees.predict(standard), self.process.predict(standard[:, self.smooth_F])))
 
 
-def fit_residual(features_NF: Floats, log_ratio_N: Floats, *, dimensions: int, seed: int) -> Residual:
+def fit_residual(
+    features_NF: Floats, log_ratio_N: Floats, *, dimensions: int, seed: int, doubt_N: Floats | None = None
+) -> Residual:
     """Fit both regressors; the first `dimensions` features are batch and shape.
 
+    `doubt_N` is the standard deviation of each row's own noise, beside what all rows have.
     Equal rows in equal order and equal seeds give equal models.
     """
     from sklearn import config_context
     from sklearn.ensemble import GradientBoostingRegressor
 
     target = np.clip(log_ratio_N, -_LARGEST_LOG_RATIO, _LARGEST_LOG_RATIO)
+    doubt = np.zeros(len(target)) if doubt_N is None else doubt_N
     center, scale = features_NF.mean(axis=0), features_NF.std(axis=0)
     smooth = (scale > 1e-9) & (np.arange(len(scale)) < dimensions)
     # A process needs a feature, be it a constant one.
@@ -101,39 +108,49 @@ def fit_residual(features_NF: Floats, log_ratio_N: Floats, *, dimensions: int, s
     )
     # Checks of input that was checked cost half of a fit of so few rows.
     with config_context(assume_finite=True, skip_parameter_validation=True):
-        trees.fit(standard, target)
-        process = _fit_process(standard[:, smooth], target)
+        trees.fit(standard, target, sample_weight=weights_of(doubt))
+        process = _fit_process(standard[:, smooth], target, doubt)
     return Residual(center_F=center, scale_F=scale, smooth_F=smooth, trees=trees, process=process)
 
 
-def stacking_weights(parts_N2: Floats, log_ratio_N: Floats) -> tuple[float, float]:
+def weights_of(doubt_N: Floats) -> Floats:
+    """Weights of squared errors, 1 without doubt: the inverse of the variance beside the model's own."""
+    weights: Floats = 1 / (1 + (doubt_N / _MISFIT) ** 2)
+    return weights
+
+
+def stacking_weights(parts_N2: Floats, log_ratio_N: Floats, doubt_N: Floats | None = None) -> tuple[float, float]:
     """Weights in [0, 1] of trees and process that suit held-out rows, drawn towards one half each."""
     from scipy.optimize import lsq_linear
 
     target = np.clip(log_ratio_N, -_LARGEST_LOG_RATIO, _LARGEST_LOG_RATIO)
     ridge = np.sqrt(_WEIGHT_RIDGE * np.mean(parts_N2**2) * len(target) + 1e-12) * np.eye(2)
-    rows, wanted = np.vstack((parts_N2, ridge)), np.concatenate((target, ridge @ np.array(_EQUAL_WEIGHTS)))
+    own_N = np.ones(len(target)) if doubt_N is None else np.sqrt(weights_of(doubt_N))
+    rows = np.vstack((parts_N2 * own_N[:, None], ridge))
+    wanted = np.concatenate((target * own_N, ridge @ np.array(_EQUAL_WEIGHTS)))
     trees, process = lsq_linear(rows, wanted, (0.0, 1.0), method="bvls").x
     return float(trees), float(process)
 
 
-def _fit_process(standard: Floats, target: Floats) -> SmoothPart:
+def _fit_process(standard: Floats, target: Floats, doubt: Floats) -> SmoothPart:
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
     offset, spread = float(target.mean()), float(target.std()) or 1.0
     normal = (target - offset) / spread
+    variance = _LEAST_VARIANCE + (doubt / spread) ** 2
     lengths = RBF(np.full(standard.shape[1], 2.0), (0.1, 1e4))
     kernel = ConstantKernel(0.1, (1e-4, 1e2)) * lengths + WhiteKernel(1e-2, (1e-5, 1e1))
     few = _spread_out(len(target), _ROWS_FOR_LENGTHS)
-    search = GaussianProcessRegressor(kernel, optimizer=_few_steps)
+    search = GaussianProcessRegressor(kernel, optimizer=_few_steps, alpha=variance[few])
     with warnings.catch_warnings():
         # A length scale at its bound says that a feature does not matter.
         warnings.simplefilter("ignore", ConvergenceWarning)
         search.fit(standard[few], normal[few])
     rows = _spread_out(len(target), _LARGEST_PROCESS)
-    process = GaussianProcessRegressor(search.kernel_, optimizer=None).fit(standard[rows], normal[rows])
+    process = GaussianProcessRegressor(search.kernel_, optimizer=None, alpha=variance[rows])
+    process.fit(standard[rows], normal[rows])
     bells = process.kernel_.k1
     lengths_D = np.atleast_1d(np.asarray(bells.k2.length_scale, dtype=np.float64))
     return SmoothPart(

@@ -79,8 +79,13 @@ class Roofline:
         return predicted
 
 
-def fit_roofline(drivers: CostDrivers, latency_ms: Floats, limits: PhysicalLimits) -> Roofline:
-    """Least squares on the relative error with Huber weights, so that a few wild rows do not bend the roof."""
+def fit_roofline(
+    drivers: CostDrivers, latency_ms: Floats, limits: PhysicalLimits, *, weights_N: Floats | None = None
+) -> Roofline:
+    """Least squares on the relative error with Huber weights, so that a few wild rows do not bend the roof.
+
+    `weights_N` are of squared errors.
+    """
     terms = _terms(drivers, limits.cache_bytes)
     lowest, highest = _bounds(tuple(terms), limits)
     prior, spread = _priors(tuple(terms), limits)
@@ -92,11 +97,12 @@ def fit_roofline(drivers: CostDrivers, latency_ms: Floats, limits: PhysicalLimit
     target = np.concatenate((1 - relative @ lowest, believed * np.maximum(prior - lowest, 0.0)))
     room = (highest - lowest) * scale
     count = len(latency_ms)
-    weights = np.ones(len(target))
+    own_N = np.ones(count) if weights_N is None else np.sqrt(weights_N)
+    weights = np.concatenate((own_N, np.ones(len(target) - count)))
     solution = np.zeros(len(scale))
     for _ in range(_ROUNDS):
         solution = _bounded(design, target, weights, room)
-        weights[:count] = _huber_weights((design @ solution - target)[:count])
+        weights[:count] = own_N * _huber_weights((design @ solution - target)[:count])
     constants = lowest + solution / scale
     return Roofline(ms_per_unit=dict(zip(terms, constants.tolist(), strict=True)), cache_bytes=limits.cache_bytes)
 

@@ -1,7 +1,7 @@
 """From profile rows to what a device model is fitted on: components, labels, scatter, and what was left out.
 
-The label is the 25th percentile of the warm latency: on a shared machine the upper half of the samples tells of the
-neighbours, the lower quartile of the component.
+The label is the 25th percentile of the warm latency, of the two fastest visits where the sweep waited for these to
+agree: on a shared machine slower samples and visits tell of the neighbours, the lower quartile of the component.
 """
 
 import json
@@ -13,6 +13,7 @@ import numpy as np
 
 from planner.cost_model.estimates import Floats
 from planner.cost_model.roofline import PhysicalLimits
+from profiles.agreement import VISITS_APART
 from profiles.component import Component, make_component
 from profiles.errors import InputError
 from profiles.records import ComponentProfile, Fingerprint, Latency
@@ -29,6 +30,7 @@ __all__ = [
 
 WHOLE_MODEL = "model"
 _CONTRADICTION = 1.1
+_DISAGREEMENT = 0.05
 _CONTENTION = 1.05
 # Beyond any core's vector units and caches, and beyond any accelerator: what exceeds these was mismeasured.
 _CORE_LIMITS = PhysicalLimits(flops_per_s=2e12, bytes_per_s=2e12)
@@ -42,12 +44,14 @@ _NOT_COMPARED = ("git_revision", "timestamp")
 class TrainingRows:
     """Distinct measured components in a canonical order; arrays of shape [N].
 
-    `relative_iqr` is the interquartile range of single calls over their median.
+    `relative_iqr` is the interquartile range of single calls over their median, `doubt` how far apart the visits behind
+    a label are, as a fraction; 0 where the rows do not say.
     """
 
     components: tuple[Component, ...]
     label_ms: Floats
     relative_iqr: Floats
+    doubt: Floats
     fingerprint: Fingerprint
     notes: tuple[str, ...]
 
@@ -77,16 +81,21 @@ def training_rows(profiles: Iterable[ComponentProfile]) -> TrainingRows:
         raise InputError("cost model: there is no measured component with a warm latency to fit on")
     _require_one_setup(measured)
     grouped: dict[Component, list[Latency]] = {}
+    doubts: dict[Component, list[float]] = {}
     for profile in measured:
-        grouped.setdefault(component_of(profile), []).append(_checked(profile))
+        component = component_of(profile)
+        grouped.setdefault(component, []).append(_checked(profile))
+        doubts.setdefault(component, []).append(profile.figures.get(VISITS_APART) or 0.0)
     order = sorted(grouped, key=lambda component: (component.spec(), component.batch))
     return TrainingRows(
         components=tuple(order),
         label_ms=np.array([np.median([one.p25_ms for one in grouped[c]]) for c in order]),
         relative_iqr=np.array([np.median([one.iqr_ms / one.median_ms for one in grouped[c]]) for c in order]),
+        doubt=np.array([np.median(doubts[c]) for c in order]),
         fingerprint=measured[0].fingerprint,
         notes=(
             *_contradictions(grouped, order),
+            *_disagreements([doubt for own in doubts.values() for doubt in own]),
             *contention_notes("rows", [p.warm for p in measured if p.warm is not None]),
         ),
     )
@@ -113,6 +122,14 @@ def contention_notes(what: str, latencies: Sequence[Latency]) -> list[str]:
     if not contended:
         return []
     return [f"{contended} of {len(latencies)} {what} were measured while other work held the processor"]
+
+
+def _disagreements(doubts: Sequence[float]) -> list[str]:
+    unsettled = sum(doubt > _DISAGREEMENT for doubt in doubts)
+    if not unsettled:
+        return []
+    far = f"more than {_DISAGREEMENT:.0%} apart (up to {max(doubts):.0%})"
+    return [f"{unsettled} of {len(doubts)} rows rest on visits {far}, and count for less"]
 
 
 def _checked(profile: ComponentProfile) -> Latency:

@@ -17,7 +17,7 @@ from profiles.component import Component, Work, make_component
 from profiles.errors import UnknownNameError
 from profiles.executors.protocol import Executor
 from profiles.hardware import LOCAL_CPU
-from profiles.providers.protocol import BuiltComponent
+from profiles.providers.protocol import BuiltComponent, ComponentProvider
 from profiles.records import Latency
 from profiles.store import ProfileStore
 from profiles.sweep import sweep
@@ -29,7 +29,13 @@ from representations.zipf import sample_ids
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["MeasuredModel", "WholeModelProvider", "measure_whole_models", "stored_whole_models"]
+__all__ = [
+    "MeasuredModel",
+    "WholeModelProvider",
+    "WithWholeModels",
+    "measure_whole_models",
+    "stored_whole_models",
+]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,6 +62,10 @@ class WholeModelProvider:
         """The component that stands for the model at that batch."""
         return make_component(WHOLE_MODEL, batch, {"name": spec.name, "digest": self._digest(spec)})
 
+    def components(self, batches: Sequence[int]) -> tuple[Component, ...]:
+        """Those of all models at those batches."""
+        return tuple(self.component(spec, batch) for spec in self.specs for batch in batches)
+
     def build(self, component: Component, seed: int) -> BuiltComponent:
         """The model with random weights, and random inputs with the provider's id skew."""
         from representations.build import build_model
@@ -78,6 +88,28 @@ class WholeModelProvider:
         skew = dict(self.zipf) if isinstance(self.zipf, Mapping) else self.zipf
         text = json.dumps([spec.to_object(), skew], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WithWholeModels:
+    """Builds whole models beside the components of another provider, so that one sweep visits both in turn.
+
+    What slows the machine down for a while then meets both alike.
+    """
+
+    parts: ComponentProvider
+    models: WholeModelProvider
+
+    def build(self, component: Component, seed: int) -> BuiltComponent:
+        """As the provider of the component's kind does."""
+        return self._of(component).build(component, seed)
+
+    def work(self, component: Component) -> Work:
+        """As the provider of the component's kind says."""
+        return self._of(component).work(component)
+
+    def _of(self, component: Component) -> ComponentProvider:
+        return self.models if component.kind == WHOLE_MODEL else self.parts
 
 
 def measure_whole_models(

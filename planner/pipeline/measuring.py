@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
-from planner.cost_model.whole_models import measure_whole_models
+from planner.cost_model.whole_models import WholeModelProvider, measure_whole_models
 from planner.pipeline.data import StudyData
 from planner.pipeline.sweeping import candidate_models, measured_kinds, sweep_options, sweep_study
 from planner.pipeline.workspace import Workspace
@@ -15,7 +15,7 @@ from profiles.store import ProfileStore
 from profiles.sweep import SweepResult
 from representations.specs import ModelSpec
 
-__all__ = ["MODEL_BATCHES", "measure_study", "validation_models"]
+__all__ = ["MODEL_BATCHES", "measure_study", "validation_models", "whole_models_of"]
 
 # Whole models show what components cost inside a model: those chosen are measured at these batches.
 MODEL_BATCHES = (1, 32, 512, 2048)
@@ -24,21 +24,27 @@ MODEL_BATCHES = (1, 32, 512, 2048)
 def measure_study(
     study: Study, data: StudyData, workspace: Workspace, progress: Progress, executor: Executor | None = None
 ) -> Mapping[str, SweepResult]:
-    """Measure what the store does not have yet; it is compacted at the end.
+    """Measure what the store does not have yet, whole models beside components; it is compacted at the end.
 
     Raises:
         StorageError: a row cannot be written; finished rows stay.
     """
-    results = sweep_study(study, data, workspace, progress, executor)
-    store = ProfileStore(workspace.profiles)
-    if study.sweep.whole_models and LOCAL_CPU in measured_kinds(study, executor):
-        models = validation_models(candidate_models(study, data), study.sweep.whole_models)
-        with progress.stage(f"measuring {len(models)} whole models"):
+    store, models = ProfileStore(workspace.profiles), whole_models_of(study, data)
+    results = sweep_study(study, data, workspace, progress, executor, models=models, batches=MODEL_BATCHES)
+    if models.specs and LOCAL_CPU in measured_kinds(study, executor):
+        # None is left but after an adaptive sweep.
+        with progress.stage(f"measuring {len(models.specs)} whole models"):
             measure_whole_models(
-                models, MODEL_BATCHES, store, zipf=data.zipf, executor=executor, options=sweep_options(study)
+                models.specs, MODEL_BATCHES, store, zipf=data.zipf, executor=executor, options=sweep_options(study)
             )
     store.compact()
     return results
+
+
+def whole_models_of(study: Study, data: StudyData) -> WholeModelProvider:
+    """The models that the study measures whole."""
+    models = validation_models(candidate_models(study, data), study.sweep.whole_models)
+    return WholeModelProvider(specs=models, zipf=data.zipf)
 
 
 def validation_models(models: Sequence[ModelSpec], count: int) -> tuple[ModelSpec, ...]:

@@ -10,6 +10,7 @@ from planner.cost_model.sampling import SamplingBudget, spaces_of
 from planner.cost_model.sampling.adaptive import SamplingProgress, adaptive_sweep
 from planner.cost_model.traffic import in_context
 from planner.cost_model.training_rows import component_of
+from planner.cost_model.whole_models import WholeModelProvider, WithWholeModels
 from planner.pipeline.data import StudyData
 from planner.pipeline.profile_sources import calibrated_rows, other_setups
 from planner.pipeline.workspace import Workspace
@@ -18,6 +19,8 @@ from planner.search import build_candidate, enumerate_choices
 from planner.study import Study, SweepSection
 from profiles.component import Component
 from profiles.executors import Executor
+from profiles.hardware import LOCAL_CPU
+from profiles.providers import ComponentProvider
 from profiles.records import Fingerprint
 from profiles.store import ProfileStore
 from profiles.sweep import SweepOptions, SweepProgress, SweepResult, sweep
@@ -31,6 +34,12 @@ __all__ = ["candidate_models", "measured_kinds", "study_components", "sweep_opti
 MOST_CANDIDATES = 400
 # Contended visits of a component that are thrown away.
 _RETAKES = 2
+# How near to each other the two fastest visits must be, and how many are made for that; rounds lie so far apart.
+_AGREEMENT = 0.02
+_MOST_VISITS = 5
+_LEAST_GAP_S = 0.1
+# All that a study measures in one group, where memory allows: the farther apart visits are, the fewer share a spell.
+_GROUP_SIZE = 1024
 _ALL = 10**6
 
 
@@ -82,6 +91,10 @@ def sweep_options(study: Study) -> SweepOptions:
         seconds_per_visit=section.milliseconds_per_visit / 1e3,
         seed=study.seed,
         retakes=_RETAKES,
+        agreement=_AGREEMENT,
+        most_visits=_MOST_VISITS * section.visits,
+        least_gap_s=_LEAST_GAP_S,
+        group_size=_GROUP_SIZE,
     )
 
 
@@ -91,20 +104,23 @@ def sweep_study(
     workspace: Workspace,
     progress: Progress,
     executor: Executor | None = None,
+    *,
+    models: WholeModelProvider | None = None,
+    batches: Sequence[int] = (),
 ) -> Mapping[str, SweepResult]:
     """Measure the components that the store does not have yet, on each kind of device in turn.
 
     Where the store holds rows of another set-up, what differs is said, and everything is measured anew. Families that
-    the study's calibration holds are left to it.
+    the study's calibration holds are left to it. On this machine's processor, whole `models` at the `batches` are
+    visited in turn with the components, but not in an adaptive sweep.
 
     Raises:
         StorageError: a row cannot be written; finished rows stay.
     """
     from profiles.executors.in_process import InProcessExecutor
 
-    models = candidate_models(study, data)
     section = replace(study.sweep, components=_ALL) if study.sweep.adaptive else study.sweep
-    components = study_components(models, section, data.zipf)
+    components = study_components(candidate_models(study, data), section, data.zipf)
     results: dict[str, SweepResult] = {}
     for kind in measured_kinds(study, executor):
         run = _KindSweep(
@@ -113,6 +129,8 @@ def sweep_study(
             store=ProfileStore(workspace.profiles),
             progress=progress,
             executor=executor or InProcessExecutor(),
+            models=models if models and models.specs and kind == LOCAL_CPU else None,
+            batches=batches,
         )
         run.tell_other_setups()
         held = {family_of(component_of(row)) for row in calibrated_rows(study, kind, run.fingerprint)}
@@ -129,6 +147,8 @@ class _KindSweep:
     store: ProfileStore
     progress: Progress
     executor: Executor
+    models: WholeModelProvider | None = None
+    batches: Sequence[int] = ()
 
     @property
     def fingerprint(self) -> Fingerprint:
@@ -145,11 +165,17 @@ class _KindSweep:
         return self._adaptive(components) if self.study.sweep.adaptive else self._all(components)
 
     def _all(self, components: Sequence[Component]) -> SweepResult:
-        title = f"measuring {len(components)} components on {self.kind}"
-        with self.progress.stage(title, len(components)) as stage:
+        provider: ComponentProvider = RecommendationProvider()
+        whole: tuple[Component, ...] = ()
+        if self.models:
+            provider = WithWholeModels(parts=provider, models=self.models)
+            whole = self.models.components(self.batches)
+        beside = f" and {len(self.models.specs)} whole models" if self.models else ""
+        title = f"measuring {len(components)} components{beside} on {self.kind}"
+        with self.progress.stage(title, len(components) + len(whole)) as stage:
             return sweep(
-                components,
-                RecommendationProvider(),
+                (*components, *whole),
+                provider,
                 self.store,
                 device=self.kind,
                 executor=self.executor,

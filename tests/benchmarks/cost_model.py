@@ -24,7 +24,7 @@ from profiles.store import ProfileStore
 from representations.components import work_of
 from tests.benchmarks.benchmark import Benchmark, Figures, main
 from tests.benchmarks.cost_model_goals import goal_rows
-from tests.benchmarks.cost_model_sweep import log_errors, measure_design
+from tests.benchmarks.cost_model_sweep import log_errors, measure_with_design
 from tests.benchmarks.markdown import bullets, percent, significant, table
 from tests.benchmarks.rivals.latency_models import held_out_errors
 from tests.benchmarks.timing import Alternative, interleave, rates, spread_of
@@ -34,8 +34,9 @@ __all__ = ["BENCHMARK", "figures_of"]
 _STUDY = Path(__file__).parent.parent.parent / "docs" / "examples" / "quickstart.toml"
 _INTRODUCTION = """\
 The components of the quickstart study's candidates, measured on this machine with one thread into a store of their own,
-beside a fixed space-filling design of six kinds of components, and eight whole models. A component is predicted by
-models that never saw its shape (five folds)."""
+in one sweep with a fixed space-filling design of six kinds of components and with eight whole models. All are visited
+in turn until the two fastest of six visits or more agree within 2 %. A component is predicted by models that never saw
+its shape (five folds)."""
 _MEANING = """\
 - **noise floor**: how far a second measurement of the same components is from the first. No model can be held to less;
   where the floor is high the machine was unquiet, and the errors below it say little of the model.
@@ -44,7 +45,7 @@ _MEANING = """\
   boosted trees on the logs of shape and work alone.
 - **whole models, sum**: each predicted as the plain sum of its components, held out; **in context**: corrected by what
   the other whole models teach. Kendall's tau is of the order of models at equal batch.
-- **paired floor**: visits of the design's components alternate between two halves; how far these are apart.
+- **paired floor**: visits alternate between two halves, each labelled by the sweep's own rule; how far these are apart.
 - **4x beyond**: trained on rows of up to a quarter of a family's largest work, asked for those above.
 - **unseen exponents**: each Zipf exponent but the uniform in turn, from rows of the others; **the Scarab log**:
   look-ups of its ids in their order, asked by the exponent by which its batches are as distinct.
@@ -52,15 +53,14 @@ _MEANING = """\
 - **predictions per second**: whole models at one batch each, per second of CPU time, each distinct part priced once."""
 
 _CANDIDATES = 100_000
-_QUIET_FLOOR = 0.05
+_QUIET_FLOOR = 0.03
 _REFERENCE = (
     "Reference: measured on a quiet machine (noise floor 2.0 % median, 5.1 % p90), a roofline with a learned residual "
     "was off by 3.6 to 5.6 % (MAPE), boosted trees by 5.6 to 8.1 %, a roofline alone by 11 to 22 %."
 )
 _UNQUIET = (
-    "That goal cannot be judged from this run: its noise floor is {floor} (median), too high for errors of that size "
-    "to show. Whole models are measured after the components, so that a machine that slows down in between "
-    "shows as bias."
+    "The goals for components cannot be judged from this run: its paired noise floor is {floor} (mean), too high for "
+    "errors of that size to show."
 )
 
 
@@ -78,8 +78,8 @@ def figures_of(study: Study, predictions: int, *, per_kind: int = 20, logged: in
     progress = QuietProgress()
     with TemporaryDirectory() as folder:
         workspace = open_workspace(Path(folder) / "study")
-        designed = measure_design(workspace.profiles, per_kind, sweep_options(study))
-        measured = measure_study(study, data, workspace, progress)
+        designed = measure_with_design(study, data, workspace.profiles, per_kind)
+        measure_study(study, data, workspace, progress)
         cost_model = fit_cost_model(study, data, workspace)
         report = validate_study(study, data, workspace, cost_model, progress, thorough=True)
         fitted = next(model for model in cost_model.models.values() if isinstance(model, FittedDeviceModel))
@@ -88,7 +88,7 @@ def figures_of(study: Study, predictions: int, *, per_kind: int = 20, logged: in
     device = next(one.name for one in study.devices if one.kind == LOCAL_CPU)
     model = cost_model.models[device]
     return {
-        "components_measured": measured[LOCAL_CPU].measured,
+        "components_measured": designed["points"],
         "paired_noise_floor": designed,
         **report.to_object(),
         "logged_ids": of_log,
@@ -121,7 +121,7 @@ def _describe(report: Mapping[str, Any]) -> list[str]:
     facts = [
         f"{report['components_measured']} components measured.",
         f"Noise floor: median {percent(floor['median'])}, p90 {percent(floor['p90'])} ({floor['source']}).",
-        f"Paired floor: {_paired(report)}.",
+        *(f"Paired floor of {name}: {_paired(report, name)}." for name in ("components", "models")),
         f"90 % intervals cover {percent(coverage)} of the held-out rows." if coverage is not None else "",
         f"Predictions per second: {significant(report['whole_model_predictions_per_s'])}.",
     ]
@@ -141,9 +141,12 @@ def _describe(report: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _paired(report: Mapping[str, Any]) -> str:
-    floor = report.get("paired_noise_floor")
-    return f"median {percent(floor['median'])}, p90 {percent(floor['p90'])}" if floor else "not measured"
+def _paired(report: Mapping[str, Any], name: str) -> str:
+    floor = report.get("paired_noise_floor", {}).get(name)
+    if not floor:
+        return "not measured"
+    unsettled = f"{percent(floor['unsettled'])} of {floor['rows']} not agreed after {floor['visits']:.1f} visits (mean)"
+    return f"median {percent(floor['median'])}, mean {percent(floor['mean'])}, p90 {percent(floor['p90'])}; {unsettled}"
 
 
 def _remarks(report: Mapping[str, Any]) -> str:
@@ -154,7 +157,7 @@ def _remarks(report: Mapping[str, Any]) -> str:
         if rival["mape"] < rows[rival["kind"]]["mape"]
     ]
     better = f"Better than the cost model here: {', '.join(beaten)}." if beaten else "No simpler model was better."
-    floor = report["noise_floor"]["median"]
+    floor = report.get("paired_noise_floor", {}).get("components", report["noise_floor"])["mean"]
     quiet = [_UNQUIET.format(floor=percent(floor))] if floor > _QUIET_FLOOR else []
     return bullets([_REFERENCE, *quiet, better])
 

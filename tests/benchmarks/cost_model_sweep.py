@@ -1,6 +1,6 @@
-"""Rows that the cost model's benchmark adds to a study's: a space-filling design per kind, and ids of a real log."""
+"""What the cost model's benchmark measures: a space-filling design per kind beside a study, and ids of a real log."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,15 @@ from planner.cost_model.accuracy import summarise_errors
 from planner.cost_model.estimates import Floats
 from planner.cost_model.model import FittedDeviceModel
 from planner.cost_model.noise import paired_floor
+from planner.cost_model.training_rows import WHOLE_MODEL
+from planner.cost_model.whole_models import WithWholeModels
+from planner.pipeline.data import StudyData
+from planner.pipeline.measuring import MODEL_BATCHES, whole_models_of
+from planner.pipeline.sweeping import candidate_models, study_components, sweep_options
+from planner.study import Study
+from profiles.agreement import VISITS_APART
 from profiles.component import Component, make_component
+from profiles.records import ComponentProfile
 from profiles.store import ProfileStore
 from profiles.sweep import sweep
 from profiles.sweep_options import SweepOptions
@@ -20,20 +28,53 @@ from representations.logged_ids import with_logged_ids, without_log
 from representations.provider import RecommendationProvider
 from tests.benchmarks.space_filling import DESIGNS, design
 
-__all__ = ["log_errors", "measure_design"]
+__all__ = ["log_errors", "measure_with_design"]
 
 _LOG_ROWS = 258_368
+# Large groups lie in memory at once, so that rounds of visits take as long as slow spells of the machine.
+_GROUP_BYTES = 6 * 10**9
 
 
-def measure_design(directory: Path, per_kind: int, options: SweepOptions) -> dict[str, Any]:
-    """Measure the design into a store; the noise floor is of each row's own visits, every other against the rest."""
-    components = [component for kind in DESIGNS for component in design(kind, per_kind, seed=options.seed)]
-    # A study's sweep skips rows of as many visits as it wants: pairs of visits need one more of each.
-    paired = replace(options, visits=2 * options.visits)
+def measure_with_design(study: Study, data: StudyData, directory: Path, per_kind: int) -> dict[str, Any]:
+    """Measure the design, the study's components and its whole models in one sweep, so that all share what slows it.
+
+    Components are visited twice as often as the study wants, so that every other visit may be held against the rest:
+    the noise floors are of such halves, each labelled as the study would have.
+    """
+    options, models = sweep_options(study), whole_models_of(study, data)
+    components = [
+        *(component for kind in DESIGNS for component in design(kind, per_kind, seed=study.seed)),
+        *study_components(candidate_models(study, data), study.sweep, data.zipf),
+        *models.components(MODEL_BATCHES),
+    ]
+    paired = replace(options, visits=2 * options.visits, most_visits=2 * options.most_visits, group_bytes=_GROUP_BYTES)
     store = ProfileStore(directory)
-    result = sweep(components, RecommendationProvider(), store, options=paired)
-    floor = paired_floor(store.visits())
-    return {"points": result.measured, "median": floor.median, "p90": floor.p90, "mean": floor.mean}
+    provider = WithWholeModels(parts=RecommendationProvider(), models=models)
+    result = sweep(components, provider, store, options=paired)
+    rows = store.load()
+    return {
+        "points": result.measured,
+        "seconds": result.seconds,
+        "components": _floor(store, rows, options, are_models=False),
+        "models": _floor(store, rows, options, are_models=True),
+    }
+
+
+def _floor(
+    store: ProfileStore, rows: Iterable[ComponentProfile], options: SweepOptions, *, are_models: bool
+) -> dict[str, float]:
+    """Of alternate visits; `unsettled` is the share of rows whose two fastest visits disagree, `visits` the mean."""
+    own = {row.content_hash: row for row in rows if (row.kind == WHOLE_MODEL) is are_models and row.warm}
+    floor = paired_floor([visit for visit in store.visits() if visit.content_hash in own], options)
+    apart = np.array([row.figures.get(VISITS_APART) or 0.0 for row in own.values()])
+    return {
+        "rows": floor.rows,
+        "median": floor.median,
+        "p90": floor.p90,
+        "mean": floor.mean,
+        "unsettled": float(np.mean(apart > (options.agreement or 0.0))),
+        "visits": float(np.mean([row.warm.visits for row in own.values() if row.warm])),
+    }
 
 
 def log_errors(model: FittedDeviceModel, directory: Path, count: int, options: SweepOptions) -> Mapping[str, Any]:

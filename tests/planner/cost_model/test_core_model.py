@@ -39,3 +39,13 @@ def test_rows_at_measured_points_are_nearer_than_others(core: CoreModel) -> None
     known = core.distance(drivers_of(KNOWN[:8], work_of))
     strange = core.distance(drivers_of(linears([(4096, 2)], (100,)), work_of))
     assert strange[0] > known.max()
+
+
+def test_doubted_rows_bend_the_model_less() -> None:
+    drivers, truth = drivers_of(KNOWN, work_of), np.array([stepped_ms(c) for c in KNOWN])
+    is_slow = np.random.default_rng(3).random(len(truth)) < 0.25
+    labels, doubt = np.where(is_slow, 1.6 * truth, truth), np.where(is_slow, 0.6, 0.0)
+    blind = fit_core(drivers, labels, LIMITS, seed=0)
+    told = fit_core(drivers, labels, LIMITS, seed=0, doubt_N=doubt)
+    errors = [np.abs(core.predict(drivers) / truth - 1)[~is_slow].mean() for core in (blind, told)]
+    assert errors[1] < 0.6 * errors[0]

@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 import torch
 
-from planner.cost_model.whole_models import WholeModelProvider, measure_whole_models
+from planner.cost_model.whole_models import WholeModelProvider, WithWholeModels, measure_whole_models
 from profiles.component import make_component
 from profiles.errors import UnknownNameError
 from profiles.store import ProfileStore
+from profiles.sweep import sweep
 from profiles.sweep_options import SweepOptions
-from representations.components import model_work
+from representations.components import components_of, model_work
+from representations.provider import RecommendationProvider
 from representations.specs import Feature, ModelSpec, TableSpec
 
 SPEC = ModelSpec(
@@ -39,6 +41,19 @@ def test_models_are_measured_once_into_the_store(tmp_path: Path) -> None:
     assert again == first
     assert {row.kind for row in store.load()} == {"model"}
     assert all(one.latency.p25_ms > 0 for one in first)
+
+
+def test_one_sweep_visits_models_and_components_in_turn(tmp_path: Path) -> None:
+    store, models = ProfileStore(tmp_path), WholeModelProvider(specs=(SPEC,))
+    parts = {placed.component: None for placed in components_of(SPEC, 8)}
+    provider = WithWholeModels(parts=RecommendationProvider(), models=models)
+    sweep((*parts, *models.components((1, 8))), provider, store, options=QUICK)
+    kinds = {row.content_hash: row.kind for row in store.load() if row.provenance == "measured"}
+    in_time = [kinds[visit.content_hash] == "model" for visit in store.visits()]
+    assert sum(in_time) == 3 * 2
+    assert len(in_time) == 3 * (2 + len(parts))
+    assert in_time != sorted(in_time)
+    assert measure_whole_models((SPEC,), (1, 8), store, options=QUICK)[0].latency.visits == 3
 
 
 def test_a_model_that_cannot_be_measured_is_left_out(tmp_path: Path) -> None:
