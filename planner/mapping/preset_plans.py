@@ -7,25 +7,38 @@ of MLPerf Inference. Latencies are the catalogue's estimates; none was measured 
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 from planner.cost_model.catalogue import RooflineDeviceModel
 from planner.cost_model.composition import CostModel
 from planner.mapping.algorithm import map_candidates
 from planner.mapping.candidate import TrainedCandidate
 from planner.study import DeviceSection
+from profiles.errors import UnknownNameError
 from representations.components import work_of
 from representations.presets import get_preset
 from representations.specs import DheSpec, EmbeddingSpec, HybridSpec, ModelSpec, TableSpec
 from serving_sim import presets
 from serving_sim.plan import Plan, Sizes, Workload
 
-__all__ = ["mlperf_plan", "mp_rec_plan", "preset_plans"]
+__all__ = [
+    "MP_REC_DEVICES",
+    "MP_REC_ZIPF",
+    "DataSet",
+    "catalogue_models",
+    "mlperf_plan",
+    "mp_rec_candidates",
+    "mp_rec_plan",
+    "preset_plans",
+]
+
+DataSet = Literal["kaggle", "terabyte"]
 
 _FOLDER = Path(presets.__file__).parent / "data"
 _XEON = "xeon-e5-2680v4"
-_MP_REC_DEVICES: Mapping[str, tuple[DeviceSection, ...]] = {
+MP_REC_DEVICES: Mapping[str, tuple[DeviceSection, ...]] = {
     "mp-rec-hw1": (
         DeviceSection(name="cpu", kind=_XEON, memory="32 GB"),
         DeviceSection(name="gpu", kind="v100", memory="32 GB"),
@@ -39,30 +52,63 @@ _MP_REC_DEVICES: Mapping[str, tuple[DeviceSection, ...]] = {
         DeviceSection(name="ipu", kind="ipu-pod16"),
     ),
 }
-# Published: 78.79 % for tables and 0.19 points more for hybrids. What lies between and below them is assumed.
-_TABLE, _DHE, _HYBRID, _NARROW_TABLE = 0.7879, 0.7889, 0.7898, 0.7874
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Trained:
+    """A data set's model, its embedding width, and what its representations are taken to reach.
+
+    `narrow` is the width of tables that fit 1 GB, and what they reach, where a device of the presets has no more.
+    """
+
+    model: str
+    dim: int
+    table: float
+    dhe: float
+    hybrid: float
+    narrow: tuple[int, float] | None = None
+
+
+# Published: tables (78.79 % and 81.07 %), and hybrids 0.19 and 0.22 points above. What lies between and below them is
+# assumed.
+_TRAINED: Mapping[DataSet, _Trained] = {
+    "kaggle": _Trained(model="dlrm-kaggle", dim=16, table=0.7879, dhe=0.7889, hybrid=0.7898, narrow=(4, 0.7874)),
+    "terabyte": _Trained(model="dlrm-terabyte-10m", dim=64, table=0.8107, dhe=0.8118, hybrid=0.8129),
+}
 _ACCURACY_NOTE = (
-    "accuracies: MP-Rec's published difference of 0.19 points between hybrid and table; those of DHE and of narrow "
+    "accuracies: MP-Rec's published difference of {points} points between hybrid and table; those of DHE and of narrow "
     "tables are assumed"
 )
 # MLPerf's file of query sizes: twenty, each as likely as the others.
 _MLPERF_SIZES = (100, 100, *(200,) * 12, 300, 300, 400, 500, 600, 700)
 _MLPERF_SECONDS = 600
-_ZIPF = 1.05
+MP_REC_ZIPF = 1.05
 
 
 def preset_plans() -> tuple[Plan, ...]:
     """All presets."""
     mlperf = [mlperf_plan("mlperf-dlrm-v2", 60.0), mlperf_plan("mlperf-dlrm-v3", 80.0)]
-    return (*mlperf, *(mp_rec_plan(name) for name in _MP_REC_DEVICES))
+    return (*mlperf, *(mp_rec_plan(name) for name in MP_REC_DEVICES))
 
 
-def mp_rec_plan(name: str) -> Plan:
-    """10,000 queries of 128 samples on average (lognormal, up to 4096) at 1000 QPS, SLA 10 ms."""
+def mp_rec_plan(
+    name: str,
+    *,
+    data: DataSet = "kaggle",
+    devices: Sequence[DeviceSection] | None = None,
+    models: Mapping[str, RooflineDeviceModel] | None = None,
+) -> Plan:
+    """10,000 queries of 128 samples on average (lognormal, up to 4096) at 1000 QPS, SLA 10 ms.
+
+    `devices` stand in for those of the preset `name`, and `models` for the catalogue's models of the devices.
+    """
     load = Workload(qps=1000.0, sla_ms=10.0, queries=10_000, sizes=Sizes(mean=128.0, sigma=1.0, maximum=4096))
-    plan = _mapped(name, _mp_rec_candidates(), _MP_REC_DEVICES[name], load)
+    chosen = MP_REC_DEVICES[name] if devices is None else tuple(devices)
+    plan = _mapped(name, mp_rec_candidates(data), chosen, load, models)
+    trained = _TRAINED[data]
+    accuracy_note = _ACCURACY_NOTE.format(points=f"{100 * (trained.hybrid - trained.table):.2f}")
     sigma_note = "sizes: the paper gives the mean alone; sigma 1 is assumed"
-    return replace(plan, notes=(_ACCURACY_NOTE, sigma_note, *plan.notes))
+    return replace(plan, notes=(accuracy_note, sigma_note, *plan.notes))
 
 
 def mlperf_plan(name: str, sla_ms: float, qps: float = 500.0) -> Plan:
@@ -83,28 +129,50 @@ def mlperf_plan(name: str, sla_ms: float, qps: float = 500.0) -> Plan:
     return replace(plan, notes=(*notes, *plan.notes))
 
 
+def catalogue_models(devices: Sequence[DeviceSection]) -> dict[str, RooflineDeviceModel]:
+    """The catalogue's model of each device, by the name of the device."""
+    return {device.name: RooflineDeviceModel(hardware=device.hardware, work=work_of) for device in devices}
+
+
+def mp_rec_candidates(data: DataSet) -> tuple[TrainedCandidate, ...]:
+    """Tables, DHEs and a hybrid of the DLRM for Criteo Kaggle, or for Criteo Terabyte with ids capped at 10 M.
+
+    Raises:
+        UnknownNameError: another data set.
+    """
+    if data not in _TRAINED:
+        raise UnknownNameError("data", data, _TRAINED)
+    trained = _TRAINED[data]
+    dim = trained.dim
+    narrow = (
+        [(f"table-{trained.narrow[0]}", TableSpec(dim=trained.narrow[0]), trained.narrow[1])] if trained.narrow else []
+    )
+    large, small = DheSpec(dim=dim, k=1024, widths=(512, 256)), DheSpec(dim=dim, k=2048, widths=(512, 256))
+    parts: tuple[tuple[str, EmbeddingSpec, float], ...] = (
+        (f"table-{dim}", TableSpec(dim=dim), trained.table),
+        *narrow,
+        ("dhe-1024", large, trained.dhe),
+        ("dhe-2048", small, trained.dhe),
+        ("hybrid-1024", HybridSpec(table=TableSpec(dim=dim), dhe=large), trained.hybrid),
+    )
+    base = get_preset(trained.model)
+    return tuple(_candidate(base, name, embedding, accuracy) for name, embedding, accuracy in parts)
+
+
 def _mapped(
-    name: str, candidates: Sequence[TrainedCandidate], devices: Sequence[DeviceSection], load: Workload
+    name: str,
+    candidates: Sequence[TrainedCandidate],
+    devices: Sequence[DeviceSection],
+    load: Workload,
+    models: Mapping[str, RooflineDeviceModel] | None = None,
 ) -> Plan:
-    models = {device.name: RooflineDeviceModel(hardware=device.hardware, work=work_of) for device in devices}
-    plan = map_candidates(candidates, devices, CostModel(models=models), load, name=name, zipf=_ZIPF).plan
+    cost_model = CostModel(models=models or catalogue_models(devices))
+    plan = map_candidates(candidates, devices, cost_model, load, name=name, zipf=MP_REC_ZIPF).plan
     # The whole model specification is of no use without its weights.
     return replace(plan, paths=tuple(replace(path, model=None) for path in plan.paths))
 
 
-def _mp_rec_candidates() -> tuple[TrainedCandidate, ...]:
-    large, small = DheSpec(dim=16, k=1024, widths=(512, 256)), DheSpec(dim=16, k=2048, widths=(512, 256))
-    return (
-        _candidate("table-16", TableSpec(dim=16), _TABLE),
-        _candidate("table-4", TableSpec(dim=4), _NARROW_TABLE),
-        _candidate("dhe-1024", large, _DHE),
-        _candidate("dhe-2048", small, _DHE),
-        _candidate("hybrid-1024", HybridSpec(table=TableSpec(dim=16), dhe=large), _HYBRID),
-    )
-
-
-def _candidate(name: str, embedding: EmbeddingSpec, accuracy: float) -> TrainedCandidate:
-    base = get_preset("dlrm-kaggle")
+def _candidate(base: ModelSpec, name: str, embedding: EmbeddingSpec, accuracy: float) -> TrainedCandidate:
     model = ModelSpec(
         name=name,
         dense_features=base.dense_features,
