@@ -1,6 +1,6 @@
 """The options in a profiler's text: `depth=2,share=0.05`."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from profiles.errors import InputError, UnknownNameError
@@ -8,11 +8,11 @@ from profiles.errors import InputError, UnknownNameError
 __all__ = ["parse_options"]
 
 
-def parse_options(profiler: str, text: str, known: Mapping[str, Callable[[str], Any]]) -> dict[str, Any]:
-    """The named options, each read by its parser; the text `2` alone is the first one's value.
+def parse_options(profiler: str, text: str, known: Mapping[str, type[int] | type[float]]) -> dict[str, Any]:
+    """The named options, each a number of its type; the text `2` alone is the first one's value.
 
     Raises:
-        InputError: a name that is not known, or a value that its parser refuses; names profiler and option.
+        InputError: a name that is not known, or a value that is no such number; names profiler and option.
     """
     options: dict[str, Any] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
@@ -23,6 +23,7 @@ def parse_options(profiler: str, text: str, known: Mapping[str, Callable[[str], 
             raise UnknownNameError(f"profiler {profiler}: option", name, known)
         try:
             options[name] = known[name](value)
-        except ValueError as error:
-            raise InputError(f"profiler {profiler}: {name}: {error}") from error
+        except ValueError:
+            wanted = "a whole number" if known[name] is int else "a number"
+            raise InputError(f"profiler {profiler}: {name}: must be {wanted}, but got {value!r}") from None
     return options
