@@ -9,13 +9,12 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from serving_sim.kernels.draws import lognormal_mean
 from serving_sim.plan import Sizes, Workload
+from serving_sim.size_table import lognormal_table
 from serving_sim.traces import load_trace
 
 __all__ = ["SizeStream", "lognormal_mu", "mean_load_size", "mean_size", "rounded", "traced_sizes"]
-
-# Sizes up to here are summed one by one, larger ones by an integral.
-_SUMMED = 128
 
 
 class SizeStream:
@@ -29,28 +28,23 @@ class SizeStream:
         self._sizes, self._rng, self._drawn = sizes, rng, 0
         self._trace = traced_sizes(sizes) if sizes.distribution == "trace" else None
         self._start = 0 if self._trace is None else int(rotation * len(self._trace))
-        self._mu = lognormal_mu(sizes) if sizes.distribution == "lognormal" else 0.0
+        is_table = sizes.distribution == "lognormal" and sizes.sigma > 0
+        self._table = lognormal_table(lognormal_mu(sizes), sizes.sigma, sizes.maximum) if is_table else None
         self._values = np.array(sizes.values, dtype=np.float64)
         self._steps = np.cumsum(_shares(sizes))[:-1] if sizes.values else np.empty(0)
 
     def next(self, count: int) -> NDArray[np.int64]:
         """The next `count` sizes."""
         sizes = self._sizes
+        if self._table is not None:
+            return self._table.draw(self._rng, count)
         if self._trace is not None:
             first = self._start + self._drawn
             size_N = self._trace[np.arange(first, first + count) % len(self._trace)]
-        elif sizes.distribution == "fixed":
-            size_N = np.full(count, float(round(sizes.mean)))
         elif sizes.values:
             size_N = self._values[np.searchsorted(self._steps, self._rng.random(count), side="right")]
         else:
-            size_N = self._rng.standard_normal(count)
-            size_N *= sizes.sigma
-            size_N += self._mu
-            # Clipped before the exponential, so that a wide sigma cannot overflow.
-            np.minimum(size_N, np.log(sizes.maximum), out=size_N)
-            np.exp(size_N, out=size_N)
-            size_N = rounded(size_N, sizes.maximum)
+            size_N = np.full(count, rounded(np.array(sizes.mean), sizes.maximum))
         self._drawn += count
         return size_N.astype(np.int64)
 
@@ -73,7 +67,7 @@ def mean_size(sizes: Sizes) -> float:
         return float(_shares(sizes) @ np.array(sizes.values, dtype=np.float64))
     if sizes.distribution == "fixed" or sizes.sigma == 0:
         return float(rounded(np.array([sizes.mean]), sizes.maximum)[0])
-    return _lognormal_mean(lognormal_mu(sizes), sizes.sigma, sizes.maximum)
+    return lognormal_mean(lognormal_mu(sizes), sizes.sigma, sizes.maximum)
 
 
 def lognormal_mu(sizes: Sizes) -> float:
@@ -84,9 +78,7 @@ def lognormal_mu(sizes: Sizes) -> float:
     low, high = -10 * sizes.sigma - 1, math.log(sizes.maximum) + 10 * sizes.sigma + 1
     while high - low > 1e-12 * max(1.0, abs(low), abs(high)):
         middle = (low + high) / 2
-        low, high = (
-            (middle, high) if _lognormal_mean(middle, sizes.sigma, sizes.maximum) < sizes.mean else (low, middle)
-        )
+        low, high = (middle, high) if lognormal_mean(middle, sizes.sigma, sizes.maximum) < sizes.mean else (low, middle)
     return high
 
 
@@ -106,22 +98,3 @@ def _shares(sizes: Sizes) -> NDArray[np.float64]:
     weights = np.array(sizes.weights or (1.0,) * len(sizes.values))
     shares: NDArray[np.float64] = weights / weights.sum()
     return shares
-
-
-def _lognormal_mean(mu: float, sigma: float, maximum: int) -> float:
-    """The sum over sizes k of the share of queries above k, which round(X) exceeds where X > k + 1/2."""
-    summed = min(maximum, _SUMMED)
-    mean = 1 + math.fsum(_share_above((math.log(k + 0.5) - mu) / sigma) for k in range(1, summed))
-    if maximum > summed:
-        mean += _mean_below(maximum, mu, sigma) - _mean_below(summed, mu, sigma)
-    return mean
-
-
-def _mean_below(limit: int, mu: float, sigma: float) -> float:
-    """E[min(X, limit)] of a lognormal X."""
-    place = (math.log(limit) - mu) / sigma
-    return math.exp(mu + sigma**2 / 2) * _share_above(sigma - place) + limit * _share_above(place)
-
-
-def _share_above(place: float) -> float:
-    return math.erfc(place / math.sqrt(2)) / 2

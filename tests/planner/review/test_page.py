@@ -1,0 +1,61 @@
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+from playwright.sync_api import Browser
+
+from planner.review.comparison import compare_reviews
+from planner.review.page import SCHEMA, write_review
+from planner.review.sections import review_answer, review_sections
+from tests.chromium import CHROMIUM, open_page, started_browser
+from tests.planner.review.small_models import CPU, DHE, GPU, SPEC, review_of
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("review")
+    after = review_of(DHE)
+    write_review(after, out, compare_reviews(review_of(SPEC), after), "a processor")
+    return out
+
+
+def test_the_page_its_frames_charts_and_json_lie_side_by_side(folder: Path) -> None:
+    body = json.loads((folder / "review.json").read_text(encoding="utf-8"))
+    assert (body["schema"], body["against"]["against"]) == (SCHEMA, "small")
+    names = {path.stem for path in (folder / "frames").glob("*.csv")}
+    assert names == {path.stem for path in (folder / "frames").glob("*.parquet")}
+    assert {"kinds", "devices", "components", "changes_v100"} <= names
+    assert {"kinds", "components"} <= {path.name.split(".")[0] for path in (folder / "charts").iterdir()}
+    frame = pl.read_parquet(folder / "frames" / "components.parquet")
+    assert frame["device"].unique().sort().to_list() == [CPU.name, GPU.name]
+
+
+def test_the_answer_says_what_a_pass_takes_and_what_changed() -> None:
+    after = review_of(DHE)
+    answer = review_answer(after, compare_reviews(review_of(SPEC), after))
+    assert answer.headline.startswith("A pass of 64 samples through dhe takes ")
+    assert "on local-cpu (measured) and" in answer.headline
+    assert any(sentence.startswith("Against small it takes") for sentence in answer.sentences)
+    assert {tile.label for tile in answer.tiles} >= {"Latency on v100", "Parameters", "Cost on local-cpu"}
+
+
+def test_without_another_target_there_is_no_comparison() -> None:
+    sections = review_sections(review_of(SPEC, CPU), None)
+    assert [section.anchor for section in sections] == ["devices", "components", "provenance"]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with started_browser() as browser:
+        yield browser
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
+@pytest.mark.parametrize("width", [1280, 800])
+def test_the_page_opens_offline_in_any_width(browser: Browser, folder: Path, width: int) -> None:
+    opened = open_page(browser, folder / "review.html", width=width)
+    assert (opened.messages, len(opened.requests)) == ([], 1)
+    assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
+    opened.page.close()
