@@ -22,7 +22,6 @@ _FORMS: Mapping[str, tuple[str, Callable[[float], str]]] = {
     "latency_text": ("latency_ms", format_ms),
     "flops_text": ("flops", lambda count: format_count(count, "FLOP")),
     "tflops_text": ("tflops_per_s", lambda rate: f"{rate:.3g}"),
-    "mfu_text": ("mfu", lambda share: f"{share:.1%}"),
     "size_text": ("parameter_bytes", format_bytes),
     "memory_text": ("peak_memory_bytes", format_bytes),
 }
@@ -92,6 +91,7 @@ def _texts(
             f"{kind}_text": [_spread_text(line[f"{kind}_ms"], line[f"{kind}_iqr_ms"]) for line in lines]
             for kind in ("in_situ", "warm", "cold")
         },
+        "mfu_text": [_mfu_text(line["mfu"], line["flops"]) for line in lines],
         "bandwidth_text": [_bandwidth_text(line["gigabytes_per_s"], line["bandwidth_share"]) for line in lines],
         "share_text": [f"{share:.1%}" for share in shares],
         "inside_text": [_inside_text(*pair) for pair in zip(shares, inside, strict=True)],
@@ -101,6 +101,10 @@ def _texts(
 def _spread_text(median_ms: float | None, iqr_ms: float | None) -> str:
     spread = f" ± {format_ms(iqr_ms)} (IQR)" if iqr_ms is not None else ""
     return _text(median_ms, format_ms) + spread
+
+
+def _mfu_text(mfu: float | None, flops: float | None) -> str:
+    return "not applicable" if mfu is None and flops == 0 else _text(mfu, lambda share: f"{share:.1%}")
 
 
 def _bandwidth_text(gigabytes_per_s: float | None, share: float | None) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from profiles.hardware import catalogue
 from profiles.model_profile import ModelProfile
@@ -20,15 +21,23 @@ _OF_PEAKS = frozenset({"MFU, %", "Bandwidth use, %"})
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ComponentColumn:
-    """A column and its value, of a row and its component figures; one that `is_kept` stands although all is unknown."""
+    """A column and its value, of a row and its component figures; one that `is_kept` stands although all is unknown.
+
+    `is_needless` tells the rows to which the figure does not apply.
+    """
 
     column: Column
     value: Value
     is_kept: bool = False
+    is_needless: Callable[[ComponentProfile], bool] = lambda _: False
+
+    def absent_text(self, row: ComponentProfile) -> str:
+        """What stands for a value that a row lacks and others have."""
+        return "n/a" if self.is_needless(row) else ""
 
 
-def _column(title: str, note: str, value: Value, *, is_kept: bool = False) -> ComponentColumn:
-    return ComponentColumn(column=Column(title=title, note=note), value=value, is_kept=is_kept)
+def _column(title: str, note: str, value: Value, **more: Any) -> ComponentColumn:
+    return ComponentColumn(column=Column(title=title, note=note), value=value, **more)
 
 
 def _spread_percent(row: ComponentProfile) -> float | None:
@@ -52,7 +61,13 @@ COMPONENT_COLUMNS: Sequence[ComponentColumn] = (
     ),
     _column("GFLOP", "2 per multiply-add", lambda row, _: _scaled(row.flops, 1e-9)),
     _column("TFLOP/s", "achieved alone", lambda _, known: known["tflops_per_s"], is_kept=True),
-    _column("MFU, %", "achieved over the device's dense peak", lambda row, _: _scaled(row.mfu, 100), is_kept=True),
+    _column(
+        "MFU, %",
+        "achieved over the device's dense peak; not applicable where nothing is multiplied",
+        lambda row, _: _scaled(row.mfu, 100),
+        is_kept=True,
+        is_needless=lambda row: row.flops == 0,
+    ),
     _column("CPU, ms", "CPU time alone, data in the caches", lambda _, known: known["cpu_ms"], is_kept=True),
     _column(
         "CPU under profiler, ms",

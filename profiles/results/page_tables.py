@@ -49,7 +49,10 @@ def _components(profile: ModelProfile) -> Table:
                 Cell(text=_path(row, profile)),
                 Cell(text=row.class_name if row.kind != SELF_KIND else ""),
                 Cell(text=f"{row.provenance} [{remarks[text]}]" if (text := _remark(row)) else row.provenance),
-                *(_number(line[index]) if known[index] else Cell(text="–") for index in shown),
+                *(
+                    _number(line[index], COMPONENT_COLUMNS[index].absent_text(row)) if known[index] else Cell(text="–")
+                    for index in shown
+                ),
                 Cell(text="" if (links := _links(row, with_kernels)) else "–", links=links),
             ),
             searched=f"{row.path} {row.class_name} {row.provenance}".lower(),
@@ -201,8 +204,8 @@ def _calls(calls: Sequence[CallProfile]) -> Table:
     return Table(name="calls", title="Calls", columns=columns, groups=(Group(heading="", lines=lines),))
 
 
-def _number(value: float | None) -> Cell:
+def _number(value: float | None, absent: str = "") -> Cell:
     """Three significant digits, without exponents where they can be spared."""
     if value is None:
-        return Cell()
+        return Cell(text=absent)
     return Cell(text=f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}", value=value)

@@ -157,6 +157,8 @@ def test_hovering_reads_with_units_and_spread() -> None:
     assert first["warm_text"] == "4 ms ± 800 µs (IQR)"
     assert first["bandwidth_text"] == "2 GB/s, 25.0% of the device's"
     assert (first["mfu_text"], first["cold_text"]) == ("50.0%", "unknown")
+    (lookup,) = icicle_frame([row(warm=latency(4.0), flops=0.0)])["mfu_text"]
+    assert lookup == "not applicable"
 
 
 def test_colour_follows_the_metric() -> None:

@@ -36,6 +36,11 @@ def test_the_columns_are_those_of_a_component_report(tables: dict[str, Table]) -
     assert (column(table, "MFU, %")[2], column(table, "GB/s")[2], column(table, "Peak, MB")[0]) == ("50", "25", "1")
 
 
+def test_utilisation_does_not_apply_to_what_computes_nothing(tables: dict[str, Table]) -> None:
+    shares = dict(zip(column(tables["components"], "Component"), column(tables["components"], "MFU, %"), strict=True))
+    assert (shares["net"], shares["(self)"], shares["list.1"]) == ("30", "n/a", "")
+
+
 def test_columns_of_the_report_that_nothing_fills_hold_dashes_and_say_why(tables: dict[str, Table]) -> None:
     assert set(column(tables["components"], "GPU, ms")) == {"–"}
     assert set(column(tables["components"], "Bandwidth use, %")) == {"–"}
