@@ -21,6 +21,7 @@ from serving_sim.paths import PathTables, compile_paths
 from serving_sim.plan import Plan
 from serving_sim.policies import Policy, PolicyLike, as_policy, policy_label, routing_context
 from serving_sim.run import Run, start_run
+from serving_sim.shared_queries import QueryStream, SharedQueries
 from serving_sim.workload import WorkloadStream, empty_chunk
 
 __all__ = [
@@ -82,7 +83,7 @@ class Simulation:
     policy: Policy
     run: Run
     backlog: Backlog
-    stream: WorkloadStream
+    stream: QueryStream
     bounded: bool
     prices_D: NDArray[np.float64] | None
     chunk: Chunk
@@ -180,12 +181,19 @@ def warmup_of(queries: int) -> int:
 
 
 def start_simulation(
-    plan: Plan, *, policy: PolicyLike | None = None, options: SimulationOptions | None = None
+    plan: Plan,
+    *,
+    policy: PolicyLike | None = None,
+    options: SimulationOptions | None = None,
+    shared: SharedQueries | None = None,
 ) -> Simulation:
-    """A simulation of the plan before its first query; it warms up as befits the plan's number of queries."""
+    """A simulation of the plan before its first query; it warms up as befits the plan's number of queries.
+
+    `shared` saves drawing queries and compiling paths again that another plan had too.
+    """
     options = options or SimulationOptions()
     router = as_policy(plan.policy if policy is None else policy)
-    load, tables = plan.workload, compile_paths(plan)
+    load, tables = plan.workload, shared.tables(plan) if shared else compile_paths(plan)
     run = start_run(
         tables.arrays,
         router.compile(routing_context(plan)),
@@ -205,7 +213,7 @@ def start_simulation(
         policy=router,
         run=run,
         backlog=backlog,
-        stream=WorkloadStream(load, tables.spreads, plan.seed),
+        stream=shared.stream(plan) if shared else WorkloadStream(load, tables.spreads, plan.seed),
         bounded=bounded,
         prices_D=_pilot_prices(plan, tables) if bounded and tables.arrays.uncertain_D.any() else None,
         chunk=chunk,

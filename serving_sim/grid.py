@@ -4,29 +4,33 @@ Plans that share paths, arrivals, sizes and the structure of their rule are serv
 loop runs over queries and whose inner loops run over plans. Percentiles are then read off a log histogram, within
 0.4 %; queues are kept in float32, which may tip a close choice of a path: figures differ from a run alone by less than
 those of two seeds do. Plans that this kernel cannot serve (a policy that routes while service times scatter or that has
-its own kind of rule, several classes of queries, a rate that changes over time) run one at a time, on all cores or on
-Ray. Results do not depend on the number of threads or processes.
+its own kind of rule, several classes of queries, a rate that changes over time) run one at a time under queries that
+are drawn once, on all cores or on Ray; they come to exactly what `simulate` says. Results do not depend on the number
+of threads or processes.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import starmap
 from multiprocessing import get_context
 
 from profiles.units import SECONDS_PER_HOUR
-from serving_sim.engine import SimulationOptions, simulate
+from serving_sim.engine import SimulationOptions, start_simulation
 from serving_sim.grid_groups import Lane, collect_groups
 from serving_sim.grid_lanes import LaneFigures, serve_lanes
 from serving_sim.metrics import SimulationResult, Verdict
 from serving_sim.plan import Plan
 from serving_sim.policies import PolicyLike
+from serving_sim.shared_queries import SharedQueries
 
 __all__ = ["GridCell", "simulate_grid"]
 
 # Queries in all from which processes are worth starting for plans that run one at a time.
 _QUERIES_FOR_PROCESSES = 2_000_000
+# How many of these plans one task takes at most.
+_TOGETHER = 32
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,21 +80,32 @@ def simulate_grid(
 
 def _one_at_a_time(
     plans: Sequence[Plan], policy: PolicyLike | None, workers: int, ray: str | None
-) -> Iterator[SimulationResult]:
-    tasks = [(plan, policy) for plan in plans]
+) -> list[SimulationResult]:
+    """Neighbours go together, as they are likely to have the same queries."""
+    size = max(1, min(_TOGETHER, -(-len(plans) // workers)))
+    parts = [plans[start : start + size] for start in range(0, len(plans), size)]
+    tasks = [(part, policy) for part in parts]
     if ray is not None and tasks:
         from serving_sim.grid_ray import simulate_on_ray
 
-        yield from simulate_on_ray(_simulate_alone, tasks, ray)
-    elif workers > 1 and sum(plan.workload.queries for plan in plans) >= _QUERIES_FOR_PROCESSES:
+        found = simulate_on_ray(_simulate_alone, tasks, ray)
+    elif min(workers, len(tasks)) > 1 and sum(plan.workload.queries for plan in plans) >= _QUERIES_FOR_PROCESSES:
         with ProcessPoolExecutor(min(workers, len(tasks)), mp_context=get_context("spawn")) as processes:
-            yield from processes.map(_simulate_alone, *zip(*tasks, strict=True), chunksize=8)
+            found = list(processes.map(_simulate_alone, *zip(*tasks, strict=True)))
     else:
-        yield from starmap(_simulate_alone, tasks)
+        found = list(starmap(_simulate_alone, tasks))
+    return [result for results in found for result in results]
 
 
-def _simulate_alone(plan: Plan, policy: PolicyLike | None) -> SimulationResult:
-    return simulate(plan, policy=policy, options=SimulationOptions(fluid_bound=False))
+def _simulate_alone(plans: Sequence[Plan], policy: PolicyLike | None) -> list[SimulationResult]:
+    """Each plan by itself, under queries that are drawn once where they are the same."""
+    shared, options = SharedQueries(), SimulationOptions(fluid_bound=False)
+    results = []
+    for plan in plans:
+        simulation = start_simulation(plan, policy=policy, options=options, shared=shared)
+        simulation.advance(plan.workload.queries)
+        results.append(simulation.result())
+    return results
 
 
 def _cell_of_lane(plan: Plan, lane: Lane, found: LaneFigures) -> GridCell:

@@ -9,7 +9,7 @@ from serving_sim.engine import warmup_of
 from serving_sim.kernels import FIXED, TIERED, Chunk, Rule
 from serving_sim.paths import PathTables, compile_paths
 from serving_sim.plan import Plan
-from serving_sim.policies import PolicyLike, as_policy, routing_context
+from serving_sim.policies import Policy, PolicyLike, as_policy, routing_context
 from serving_sim.rates import is_steady
 from serving_sim.sizes import mean_size
 from serving_sim.workload import WorkloadStream, empty_chunk
@@ -62,6 +62,7 @@ class _Builder:
     tables: dict[object, PathTables] = field(default_factory=dict)
     chunks: dict[object, Chunk] = field(default_factory=dict)
     means: dict[object, float] = field(default_factory=dict)
+    policies: dict[int, Policy] = field(default_factory=dict)
 
     def add(self, place: int, plan: Plan, policy: PolicyLike | None) -> bool:
         """Give the plan a lane; false where it cannot have one."""
@@ -76,9 +77,11 @@ class _Builder:
         tables = self.tables[structure]
         if load.sizes not in self.means:
             self.means[load.sizes] = mean_size(load.sizes)
-        rule = as_policy(plan.policy if policy is None else policy).compile(
-            routing_context(plan, self.means[load.sizes])
-        )
+        choice = plan.policy if policy is None else policy
+        # Plans with other loads share the very choice of a policy, which takes longer to read than to compile.
+        if id(choice) not in self.policies:
+            self.policies[id(choice)] = as_policy(choice)
+        rule = self.policies[id(choice)].compile(routing_context(plan, self.means[load.sizes]))
         if not _can_share(rule, tables):
             return False
         entries = (rule.kind, rule.path_E.tobytes(), rule.tier_E.tobytes())
@@ -107,6 +110,8 @@ def _can_share(rule: Rule, tables: PathTables) -> bool:
     """One path, or tiers whose last entry always passes, without scatter that routing would have to see through."""
     arrays = tables.arrays
     if arrays.servers_D.sum() > _MOST_SERVERS or len(arrays.service_ms_SP) * len(arrays.device_P) > _MOST_SERVICE_TIMES:
+        return False
+    if rule.options_O.size:
         return False
     if rule.kind == FIXED:
         return True

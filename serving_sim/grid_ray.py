@@ -11,12 +11,14 @@ from serving_sim.policies import PolicyLike
 
 __all__ = ["simulate_on_ray"]
 
-Task = tuple[Plan, PolicyLike | None]
+Task = tuple[Sequence[Plan], PolicyLike | None]
 
 
 def simulate_on_ray(
-    function: Callable[[Plan, PolicyLike | None], SimulationResult], tasks: Sequence[Task], address: str
-) -> list[SimulationResult]:
+    function: Callable[[Sequence[Plan], PolicyLike | None], list[SimulationResult]],
+    tasks: Sequence[Task],
+    address: str,
+) -> list[list[SimulationResult]]:
     """The function's results for all tasks, in their order; the cluster is `local`, `auto` or an address.
 
     Raises:
@@ -25,7 +27,7 @@ def simulate_on_ray(
     has_connected = connect(address)
     try:
         remote = ray.remote(num_cpus=1)(function)
-        results: list[SimulationResult] = ray.get([remote.remote(*task) for task in tasks])
+        results: list[list[SimulationResult]] = ray.get([remote.remote(*task) for task in tasks])
     finally:
         if has_connected:
             ray.shutdown()

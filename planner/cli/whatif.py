@@ -99,7 +99,14 @@ def _show(axes: "Sequence[Axis]", base: "GridCell", found: "Sequence[WhatIf]") -
     rows = [("the plan as it is", *(("",) * (len(keys) - 1)), *_figures(base, base))]
     rows += [(*(_shown(value) for value in one.values), *_figures(one.cell, base)) for one in ordered[:_SHOWN]]
     columns = (*keys, "verdict", "SLA", "p99", "late", "right in SLA/s", "change", "$/h")
-    print_table(f"{len(found)} what-ifs, the best first", columns, rows, text_columns=len(keys) + 2)
+    # The words give way on a narrow terminal, figures stay whole.
+    print_table(
+        f"{len(found)} what-ifs, the best first",
+        columns,
+        rows,
+        text_columns=len(keys) + 2,
+        folding=range(len(keys) + 1),
+    )
     held = sum(one.cell.holds_sla for one in found)
     left = len(found) - min(len(found), _SHOWN)
     print_lines([f"{held} of {len(found)} hold their SLA" + (f"; {left} more are in --out and --json" if left else "")])

@@ -6,7 +6,7 @@ import pytest
 from serving_sim.engine import SimulationOptions, simulate
 from serving_sim.grid import simulate_grid
 from serving_sim.kernels import grid as kernel
-from serving_sim.plan import Plan, PolicyChoice
+from serving_sim.plan import Arrivals, Plan, PolicyChoice, QueryClass, Spike
 from serving_sim.testing import small_plan
 
 FIGURES = ("sla_violation_share", "accuracy", "correct_predictions_per_s", "correct_predictions_in_sla_per_s")
@@ -15,7 +15,15 @@ POLICIES = (
     PolicyChoice(name="table-switch"),
     PolicyChoice(name="mp-rec"),
     PolicyChoice(name="mp-rec", options={"predicate": "finish-in-sla"}),
+    PolicyChoice(name="accuracy-floor", options={"floor": 0.7885}),
 )
+
+
+def scattered(queries: int) -> Plan:
+    """A routing policy that does not know the service times of one path."""
+    plan = small_plan(queries=queries)
+    latency = replace(plan.paths[0].latency, spread="lognormal", sigma=0.4)
+    return replace(plan, paths=(replace(plan.paths[0], latency=latency), *plan.paths[1:]))
 
 
 def scenarios(policy: PolicyChoice, queries: int = 20_000) -> list[Plan]:
@@ -50,14 +58,32 @@ def test_a_static_path_keeps_its_scattered_service_times() -> None:
 
 
 def test_what_cannot_be_served_together_is_served_alone() -> None:
-    plan = small_plan(queries=2_000)
-    latency = replace(plan.paths[0].latency, spread="lognormal", sigma=0.4)
-    scattered = replace(plan, paths=(replace(plan.paths[0], latency=latency), *plan.paths[1:]))
-    cells = simulate_grid([scattered, plan])
+    cells = simulate_grid([scattered(2_000), small_plan(queries=2_000)])
     assert [cell.together for cell in cells] == [False, True]
-    result = simulate(scattered)
-    assert cells[0].latency_ms == result.latency_ms
-    assert cells[0].path_share == result.path_share
+
+
+def test_a_plan_served_alone_comes_to_exactly_what_it_comes_to_without_a_grid() -> None:
+    spiked = Arrivals(spikes=(Spike(start_s=1, duration_s=2, factor=2.0),))
+    classes = (QueryClass(name="a", share=0.5, sla_ms=5), QueryClass(name="b", share=0.5, sla_ms=50))
+    base = scattered(2_000)
+    plans = [base.at(qps=qps) for qps in (200.0, 300.0)] + [base.at(qps=qps, arrivals=spiked) for qps in (200.0, 300.0)]
+    plans += [base.at(classes=classes), replace(base, seed=1)]
+    for plan, cell in zip(plans, simulate_grid(plans, workers=1), strict=True):
+        result = simulate(plan)
+        assert not cell.together
+        assert cell.latency_ms == result.latency_ms
+        assert cell.path_share == result.path_share
+
+
+def test_processes_change_no_figure() -> None:
+    plans = [scattered(600_000).at(qps=qps) for qps in (100.0, 200.0, 300.0, 400.0)]
+    assert simulate_grid(plans, workers=2) == simulate_grid(plans, workers=1)
+
+
+@pytest.mark.slow
+def test_a_ray_cluster_changes_no_figure() -> None:
+    plans = [scattered(5_000).at(qps=qps) for qps in (100.0, 200.0, 300.0)]
+    assert simulate_grid(plans, ray="local") == simulate_grid(plans)
 
 
 def test_threads_change_no_figure() -> None:
