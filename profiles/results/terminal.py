@@ -18,6 +18,7 @@ _BAR_WIDTH = _BAR_CELLS + len(" 100.0%")
 _GAP = 2
 _MOST_NAME = 44
 _LEAST_CLASS = 8
+_CLASS = "class"
 # The last ones give way first where the terminal is narrow; the extra ones even before class names.
 _HEADINGS = ("in situ", "alone", "FLOPs", "MFU", "params", "cold", "TFLOP/s", "GB/s")
 _EXTRA = frozenset({"cold", "TFLOP/s", "GB/s"})
@@ -152,7 +153,7 @@ def _layout(lines: Sequence[_Line], width: int) -> list[str]:
     names = min(max(len(f"{line.name} {line.mark}".rstrip()) for line in lines), _MOST_NAME)
     sizes, classes = _columns(lines, width - names)
     heads = [_HEADINGS[index].rjust(size) for index, size in sizes.items()]
-    table = [_joined(["".ljust(names), _cell("class", classes), " " * _BAR_WIDTH, *heads], width)]
+    table = [_joined(["".ljust(names), _cell(_CLASS, classes), " " * _BAR_WIDTH, *heads], width)]
     for line in lines:
         figures = [line.figures[index].rjust(size) for index, size in sizes.items()]
         remark = f"[{line.remark}]" if line.remark else ""
@@ -168,7 +169,7 @@ def _columns(lines: Sequence[_Line], width: int) -> tuple[dict[int, int], int]:
         for index, heading in enumerate(_HEADINGS)
         if any(line.figures[index] for line in lines)
     }
-    wanted = max(len(line.class_name) for line in lines)
+    wanted = max(len(_CLASS), *(len(line.class_name) for line in lines))
     remarks = _GAP + len("[99]") if any(line.remark for line in lines) else 0
     while True:
         taken = _GAP + _BAR_WIDTH + sum(_GAP + size for size in sizes.values()) + remarks

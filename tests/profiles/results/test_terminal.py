@@ -88,3 +88,8 @@ def test_a_thousand_modules_take_as_many_lines_as_asked_for() -> None:
 
 def test_a_phase_without_rows_says_so() -> None:
     assert profile_lines(sample_profile(), phase="backward") == ["no backward rows"]
+
+
+def test_the_heading_of_short_class_names_is_whole() -> None:
+    (heading, *_) = profile_lines(ModelProfile(rows=(row(class_name="Net", warm=latency(1.0)),), profile_seconds=1.0))
+    assert " class " in heading
