@@ -111,7 +111,7 @@ class _Replica:
 def _deploy(serve: Any, plan: Plan, place: int, path: Path, options: LiveOptions) -> Any:
     load = plan.workload
     deployment = serve.deployment(
-        name=path.name,
+        name=f"path-{place}",
         num_replicas=plan.devices[place].servers,
         max_ongoing_requests=1,
         # Replicas of one processor share it, as workers do.

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,8 @@ Tell = Callable[[str], None]
 # A backlog is served at this many times what the plan's tables allow, so that no server ever waits.
 _OVERLOAD = 4.0
 _CAPACITY_S = 2.0
+# A backlog is there to be late.
+_BACKLOG_LIMIT_S = 120.0
 _FEWEST_QUERIES, _BOUND_QUERIES = 200, 2000
 
 
@@ -118,9 +120,10 @@ def measure_capacity(plan: Plan, policy: PolicyLike | None = None, options: Repl
         InputError: the policy refused every query.
         MeasurementError: a process failed, was killed, or was not done in time.
     """
-    bound_qps = _tabled_bound_qps(plan)
+    options, bound_qps = options or ReplayOptions(), _tabled_bound_qps(plan)
+    live = replace(options.live, drain_limit_s=max(options.live.drain_limit_s, _BACKLOG_LIMIT_S))
     count = max(_FEWEST_QUERIES, math.ceil(bound_qps * _CAPACITY_S))
-    return _served_qps(_serve(plan.at(qps=_OVERLOAD * bound_qps), count, policy, options or ReplayOptions()))
+    return _served_qps(_serve(plan.at(qps=_OVERLOAD * bound_qps), count, policy, replace(options, live=live)))
 
 
 def replay_run(
