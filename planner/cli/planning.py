@@ -156,9 +156,10 @@ def validate(
     allow_stale: AllowStale = False,
     json: Json = False,
 ) -> None:
-    """Show the cost model's held-out and composed errors beside the noise floor."""
+    """Show the cost model's held-out and composed errors beside the noise floor, and leave a page on them in OUT."""
     from planner.pipeline.modelling import fit_cost_model, validate_study
     from planner.pipeline.run import measuring_on
+    from profiles.fingerprint import current_fingerprint
 
     job = _job(study, out, profiles, allow_stale=allow_stale)
     data = job.data()
@@ -166,10 +167,16 @@ def validate(
         cost_model = fit_cost_model(job.study, data, job.workspace)
     with measuring_on(ray) as executor:
         report = validate_study(job.study, data, job.workspace, cost_model, job.progress, executor, thorough=True)
+    from planner.report import ValidationInputs
+    from planner.report.validation_page import build_validation_page
+
+    facts = (f"{job.study.data.source}", current_fingerprint().processor)
+    page = build_validation_page(ValidationInputs.of(report), job.study.name, job.workspace.validation_folder, facts)
     if json:
-        print_json(report.to_object())
+        print_json({**report.to_object(), "page": str(page)})
     else:
         _show_validation(report)
+        print_lines([f"page: {page}"])
 
 
 def search(
@@ -249,6 +256,10 @@ def _show_validation(report: "ValidationReport") -> None:
         print_lines([f"90 % intervals cover {report.interval_coverage_90:.1%} of the components held out"])
     if report.whole_model_coverage_90 is not None:
         print_lines([f"90 % intervals cover {report.whole_model_coverage_90:.1%} of the whole models"])
+    for one in report.in_situ:
+        found = one.errors
+        totals = f"{found.error:+.1%} in all, {found.gross_error:.1%} by parts, {found.cancelled:.1%} cancels"
+        print_lines([f"inside {one.model} at {found.batch:,}: {totals}"])
     print_lines(f"note: {note}" for note in report.notes)
 
 

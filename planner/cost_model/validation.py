@@ -14,6 +14,7 @@ from planner.cost_model.estimates import Floats
 from planner.cost_model.family import HeldOut
 from planner.cost_model.features import family_of
 from planner.cost_model.generalisation import Beyond, beyond_frame, extrapolation, skewed_ids, summary_of
+from planner.cost_model.in_situ import InSituErrors, in_situ_frame
 from planner.cost_model.learning_curve import CurvePoint, curve_frame, learning_curve, points_for_error
 from planner.cost_model.model import FittedDeviceModel
 from planner.cost_model.noise import NoiseFloor, Remeasure, noise_floor
@@ -54,8 +55,9 @@ class ValidationReport:
 
     `points` holds one row per held-out component and per whole model of `composed`: `kind, component, batch,
     measured_ms, predicted_ms, low_ms, high_ms, held_out`, the last false where a component could not be held out.
-    `by_batch` and `by_share` say where these errors lie. `curve`, `extrapolated` and `skewed` are empty unless asked
-    for: the error against the number of points, beyond the largest work, and on skews of ids never seen.
+    `by_batch` and `by_share` say where these errors lie. `curve`, `extrapolated`, `skewed` and `in_situ` are empty
+    unless asked for: the error against the number of points, beyond the largest work, on skews of ids never seen, and
+    of the components of a few models while these run.
     """
 
     noise_floor: NoiseFloor
@@ -72,6 +74,7 @@ class ValidationReport:
     extrapolated: tuple[Beyond, ...]
     skewed: tuple[Beyond, ...]
     notes: tuple[str, ...]
+    in_situ: tuple[InSituErrors, ...] = ()
 
     @property
     def learning_curve(self) -> "pl.DataFrame":
@@ -82,6 +85,11 @@ class ValidationReport:
     def beyond(self) -> "pl.DataFrame":
         """The rows of `extrapolated` and `skewed`, by what was left out."""
         return beyond_frame((*self.extrapolated, *self.skewed))
+
+    @property
+    def in_situ_parts(self) -> "pl.DataFrame":
+        """The components of `in_situ`, see `in_situ_frame`."""
+        return in_situ_frame(self.in_situ)
 
     def to_object(self) -> dict[str, Any]:
         """The JSON form; `composed` holds nulls where no whole model was measured."""
@@ -99,6 +107,7 @@ class ValidationReport:
             "points_for_10_percent": points_for_error(self.curve),
             "by_batch": self.by_batch.to_dicts(),
             "by_share": self.by_share.to_dicts(),
+            "in_situ": [one.to_object() for one in self.in_situ],
             "notes": list(self.notes),
         }
 

@@ -4,12 +4,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from planner.cost_model.catalogue import RooflineDeviceModel
+from planner.cost_model.component_errors import component_errors, profile_in_situ
 from planner.cost_model.composition import CostModel
 from planner.cost_model.context import Context
 from planner.cost_model.estimates import DeviceModel
+from planner.cost_model.in_situ import InSituErrors
 from planner.cost_model.model import FittedDeviceModel, fit_device_model
 from planner.cost_model.noise import remeasure_with
 from planner.cost_model.transfer import TransferredDeviceModel, achieved_roof, is_transferable
+from planner.cost_model.unseen import UnseenDeviceModel
 from planner.cost_model.validation import ValidationReport, validate
 from planner.cost_model.whole_models import MeasuredModel, stored_whole_models
 from planner.cost_model.whole_sums import context_of
@@ -23,12 +26,13 @@ from planner.study import DeviceSection, Study
 from profiles.errors import InputError
 from profiles.executors import Executor
 from profiles.hardware import LOCAL_CPU
+from profiles.profile_options import ProfileOptions
 from profiles.records import ComponentProfile
 from profiles.store import ProfileStore
 from representations.components import work_of
 from representations.provider import RecommendationProvider
 
-__all__ = ["device_rows", "fit_cost_model", "validate_study"]
+__all__ = ["device_rows", "estimated_model", "fit_cost_model", "validate_study"]
 
 
 def device_rows(study: Study, workspace: Workspace, kind: str) -> tuple[ComponentProfile, ...]:
@@ -58,7 +62,7 @@ def fit_cost_model(study: Study, data: StudyData, workspace: Workspace) -> CostM
             contexts |= dict.fromkeys([device.name for device in devices], context_of(fitted, whole, data.zipf))
         elif kind == LOCAL_CPU:
             raise InputError(f"{workspace.profiles}: has no measurements of this machine yet: sweep first")
-    estimated = {device.name: _estimate(device, models) for device in study.devices if device.name not in models}
+    estimated = {device.name: estimated_model(device, models) for device in study.devices if device.name not in models}
     return CostModel(models={**models, **estimated}, contexts=contexts)
 
 
@@ -74,7 +78,8 @@ def validate_study(
 ) -> ValidationReport:
     """Held-out and composed errors on this machine, beside the noise floor of a second measurement.
 
-    A `thorough` one adds the learning curve, extrapolation and unseen skews of ids.
+    A `thorough` one adds the learning curve, extrapolation, unseen skews of ids, and the components of one model of
+    each representation while it runs.
 
     Raises:
         InputError: this machine is not among the study's devices, so there is nothing to hold the model against.
@@ -88,7 +93,23 @@ def validate_study(
     whole = _stored_models(study, data, workspace, model.rows.fingerprint.device_key())
     remeasure = remeasure_with(RecommendationProvider(), executor or InProcessExecutor(), sweep_options(study))
     with progress.stage("validating the cost model"):
-        return validate(model, whole, seed=study.seed, zipf=data.zipf, remeasure=remeasure, thorough=thorough)
+        report = validate(model, whole, seed=study.seed, zipf=data.zipf, remeasure=remeasure, thorough=thorough)
+    if not thorough:
+        return report
+    # As a new model would be predicted: its components held out.
+    unseen = replace(cost_model, models={name: UnseenDeviceModel(model)})
+    with progress.stage("measuring models part by part"):
+        return replace(report, in_situ=_in_situ(study, data, unseen, name))
+
+
+def _in_situ(study: Study, data: StudyData, cost_model: CostModel, device: str) -> tuple[InSituErrors, ...]:
+    options = ProfileOptions(threads=study.sweep.threads)
+    found = []
+    for spec in validation_models(candidate_models(study, data), 1):
+        profile = profile_in_situ(spec, study.latency_batch, data.zipf, options=options)
+        errors = component_errors(cost_model, spec, profile, device, data.zipf)
+        found.append(InSituErrors(model=spec.name, representation=spec.representation, errors=errors))
+    return tuple(found)
 
 
 def _stored_models(study: Study, data: StudyData, workspace: Workspace, device_key: str) -> tuple[MeasuredModel, ...]:
@@ -100,7 +121,12 @@ def _power(device: DeviceSection) -> float | None:
     return device.power_w if device.power_w is not None else device.hardware.tdp_w
 
 
-def _estimate(device: DeviceSection, measured: Mapping[str, DeviceModel]) -> DeviceModel:
+def estimated_model(device: DeviceSection, measured: Mapping[str, DeviceModel]) -> DeviceModel:
+    """Of a device that nobody measured: from a measured one of its class where there is one, else as published.
+
+    Raises:
+        InputError: a device of which nothing is published.
+    """
     published = RooflineDeviceModel(hardware=device.hardware, work=work_of, power_w=device.power_w)
     for name, model in measured.items():
         if isinstance(model, FittedDeviceModel) and is_transferable(model, device.hardware):

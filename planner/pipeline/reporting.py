@@ -73,17 +73,11 @@ def report_inputs(
         notes=data.notes,
         plan=mapping.plan.to_object(),
         profile=profile,
-        validation=_validation(validation),
+        validation=ValidationInputs.of(validation) if validation else None,
         search=_search(study, cost_model, search, chosen),
         mapping=MappingInputs(decisions=tuple(_decision(one, search) for one in mapping.decisions)),
         serving=serving.to_inputs(),
     )
-
-
-def _validation(report: ValidationReport | None) -> ValidationInputs | None:
-    if report is None:
-        return None
-    return ValidationInputs(summary=report.to_object(), points=tuple(report.points.to_dicts()))
 
 
 def _data_line(study: Study, data: StudyData) -> str:

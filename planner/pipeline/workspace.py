@@ -36,9 +36,9 @@ class Workspace:
         return self.root / "plan.json"
 
     @property
-    def validation_file(self) -> Path:
-        """The cost model's errors."""
-        return self.root / "validation.json"
+    def validation_folder(self) -> Path:
+        """The page on the cost model's errors, its frames and charts."""
+        return self.root / "validation"
 
     @property
     def report_file(self) -> Path:

@@ -22,6 +22,7 @@ CellKind = Literal[
     "words",
     "accuracy",
     "auc",
+    "money",
     "rate",
     "bar",
     "provenance",
@@ -100,7 +101,10 @@ class Chart:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Section:
-    """One part of the page; `short` is its name in the contents, `missing` says why there is nothing to show."""
+    """One part of the page; `short` is its name in the contents, `missing` says why there is nothing to show.
+
+    `folded` charts open by a click on `folded_title`.
+    """
 
     anchor: str
     title: str
@@ -110,6 +114,13 @@ class Section:
     tables: tuple[Table, ...] = ()
     notes: tuple[str, ...] = ()
     missing: str = ""
+    folded: tuple[Chart, ...] = ()
+    folded_title: str = "More charts"
+
+    @property
+    def all_charts(self) -> tuple[Chart, ...]:
+        """Those that are seen at once, then those that are folded."""
+        return (*self.charts, *self.folded)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -89,6 +89,7 @@ _FORMATS: Mapping[str, Callable[[Any], str]] = {
     "bytes": format_bytes,
     "flops": format_count,
     "integer": lambda value: f"{value:,}",
+    "money": format_money,
     "ms": format_ms,
     "number": format_number,
     "percent": format_percent,

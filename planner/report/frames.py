@@ -17,7 +17,7 @@ def rows_by_name(sections: Iterable[Section]) -> Mapping[str, Rows]:
     """The rows of every table and chart; charts and tables have names of their own."""
     blocks: list[Table | Chart] = []
     for section in sections:
-        blocks += [*section.charts, *section.tables]
+        blocks += [*section.all_charts, *section.tables]
     return {block.name: block.rows for block in blocks}
 
 
@@ -50,6 +50,6 @@ def write_charts(sections: Iterable[Section], folder: Path) -> None:
     """
     make_folder(folder)
     for section in sections:
-        for chart in section.charts:
+        for chart in section.all_charts:
             text = json.dumps(chart.spec, indent=1, ensure_ascii=False)
             replace_file(folder / f"{chart.name}.vl.json", text + "\n")

@@ -5,11 +5,14 @@ Rows are flat mappings of JSON values, so that everything here survives a round 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 from planner.report.blocks import Rows
 from profiles.errors import InputError
 from profiles.records import ComponentProfile, Fingerprint
+
+if TYPE_CHECKING:
+    from planner.cost_model.validation import ValidationReport
 
 __all__ = ["MappingInputs", "ReportInputs", "SearchInputs", "ServingInputs", "ValidationInputs"]
 
@@ -19,11 +22,24 @@ class ValidationInputs:
     """The cost model against held-out measurements.
 
     `summary` has the keys of `recplan validate --json`. `points`: one row per held-out component with `kind`,
-    `measured_ms`, `predicted_ms`, and where known `component`, `batch`, `low_ms`, `high_ms`.
+    `measured_ms`, `predicted_ms`, and where known `component`, `batch`, `low_ms`, `high_ms`. `learning_curve` and
+    `in_situ` are the frames of a thorough validation as rows.
     """
 
     summary: Mapping[str, Any]
     points: Rows = ()
+    learning_curve: Rows = ()
+    in_situ: Rows = ()
+
+    @classmethod
+    def of(cls, report: "ValidationReport") -> Self:
+        """Those of a validation."""
+        return cls(
+            summary=report.to_object(),
+            points=tuple(report.points.to_dicts()),
+            learning_curve=tuple(report.learning_curve.to_dicts()),
+            in_situ=tuple(report.in_situ_parts.to_dicts()),
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,7 +81,8 @@ class ServingInputs:
     `static` (whether it serves every query on one path). `capacity`: the object of `recplan capacity --json` with the
     same labels, and `confidence`, that of its intervals (0.95 by default). `slas`: policies under other
     SLAs at the same load, with `policy`, `sla_ms`, `violation_share`. `latency`, `violations` and `path_share`
-    are the frames of `serving_sim.charts` as rows; `path_share_policy` is the label that the last one is of.
+    are the frames of `serving_sim.charts` as rows, `load`, `queue` and `cost` those of its siblings `charts_load`,
+    `charts_queue` and `charts_cost`; `path_share_policy` is the label that `path_share` and `queue` are of.
     """
 
     simulations: Rows
@@ -75,6 +92,9 @@ class ServingInputs:
     path_share: Rows = ()
     path_share_policy: str = ""
     violations: Rows = ()
+    load: Rows = ()
+    queue: Rows = ()
+    cost: Rows = ()
 
     def __post_init__(self) -> None:
         labels = [str(row.get("policy", "")) for row in self.simulations]

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
@@ -14,24 +15,41 @@ from planner.report.inputs import ReportInputs
 from planner.report.provenance import MEANING
 from profiles.charts.offline import page_chart, script_json, vega_bundle
 
-__all__ = ["render_page"]
+__all__ = ["PageHead", "render_page", "render_sections"]
 
 _BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:ms|µs|s|%|[kMGT]?B|points|queries/s)(?!\w))")
 _CODE = re.compile(r"`([^`]+)`")
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PageHead:
+    """What stands on top of a page: its name, what kind of page it is, facts in a line (empty ones are left out)."""
+
+    name: str
+    eyebrow: str
+    facts: tuple[str, ...]
+    created: str
+
+
 def render_page(inputs: ReportInputs, answer: Answer, sections: tuple[Section, ...]) -> str:
-    """The whole page, scripts and styles inlined: it asks the network for nothing."""
+    """The whole report, scripts and styles inlined: it asks the network for nothing."""
+    facts = (inputs.data, inputs.fingerprint.processor)
+    head = PageHead(name=inputs.name, eyebrow="recplan report", facts=facts, created=inputs.created)
+    return render_sections(head, answer, sections)
+
+
+def render_sections(head: PageHead, answer: Answer, sections: tuple[Section, ...]) -> str:
+    """Any page of sections in the report's style; one of them is `provenance`, which says what the grades mean."""
     specs = {
         chart.name: page_chart(chart.spec, columns=2 if chart.half else None)
         for section in sections
-        for chart in section.charts
+        for chart in section.all_charts
     }
     return (
         _environment()
         .get_template("page.html.j2")
         .render(
-            inputs=inputs,
+            head=head,
             answer=answer,
             sections=sections,
             meaning=MEANING,

@@ -20,12 +20,12 @@ _BLUE = PALETTE[0]
 _BAR_HEIGHT = 34
 
 
-def scatter_spec(points: Rows) -> dict[str, Any]:
-    """Predicted over measured latency on log axes, with the identity line and the band of +-10 %.
+def scatter_spec(points: Rows, floor: float | None = None) -> dict[str, Any]:
+    """Predicted over measured latency on log axes, with the identity line and the bands of +-10 % and of the noise.
 
     A point is a held-out measurement: across is what was measured, up is what the cost model said.
     """
-    ends = _identity_rows(points)
+    ends = _identity_rows(points, floor or 0.0)
     low, high = ends[0]["measured_ms"], ends[-1]["measured_ms"]
     scale = alt.Scale(type="log", domain=[low, high], nice=False)
     axis = alt.Axis(values=_log_ticks(low, high), format="~g")
@@ -33,6 +33,9 @@ def scatter_spec(points: Rows) -> dict[str, Any]:
     line = alt.Chart(frame_of(ends)).encode(x=across)
     band = line.mark_area(opacity=0.13, color="#666").encode(
         y=alt.Y("low_ms:Q", scale=scale, axis=axis), y2="high_ms:Q"
+    )
+    noise = line.mark_area(opacity=0.22, color="#666").encode(
+        y=alt.Y("noise_low_ms:Q", scale=scale, axis=axis), y2="noise_high_ms:Q"
     )
     identity = line.mark_line(color="#666", strokeWidth=1).encode(y=alt.Y("measured_ms:Q", scale=scale, axis=axis))
     dots = (
@@ -48,7 +51,8 @@ def scatter_spec(points: Rows) -> dict[str, Any]:
             ),
         )
     )
-    return _filled(alt.layer(band, identity, dots), height=380)
+    bands = (band,) if floor is None else (band, noise)
+    return _filled(alt.layer(*bands, identity, dots), height=380)
 
 
 def memory_spec(rows: Rows) -> dict[str, Any]:
@@ -127,10 +131,19 @@ def _dash() -> alt.StrokeDash:
     return alt.StrokeDash("provenance:N", scale=scale, legend=None)
 
 
-def _identity_rows(points: Rows) -> Rows:
+def _identity_rows(points: Rows, floor: float) -> Rows:
     values = [row[key] for row in points for key in ("measured_ms", "predicted_ms") if row[key] and row[key] > 0]
     low, high = (min(values) * 0.8, max(values) * 1.25) if values else (0.1, 10.0)
-    return tuple({"measured_ms": at, "low_ms": at * (1 - _BAND), "high_ms": at * (1 + _BAND)} for at in (low, high))
+    return tuple(
+        {
+            "measured_ms": at,
+            "low_ms": at * (1 - _BAND),
+            "high_ms": at * (1 + _BAND),
+            "noise_low_ms": at * (1 - min(floor, 0.9)),
+            "noise_high_ms": at * (1 + floor),
+        }
+        for at in (low, high)
+    )
 
 
 def _log_ticks(low: float, high: float) -> list[float]:

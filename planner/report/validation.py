@@ -6,10 +6,9 @@ from typing import Any
 from planner.report.blocks import Chart, Column, Row, Rows, Section, Table
 from planner.report.cells import format_percent
 from planner.report.inputs import ValidationInputs
-from planner.report.restyle import grade_marks
-from planner.report.specs import scatter_spec
+from planner.report.validation_charts import batch_chart, more_charts, scatter_chart
 
-__all__ = ["error_rows", "validation_section"]
+__all__ = ["error_rows", "in_situ_table", "validation_section"]
 
 _TITLE = "Predicted against measured"
 _READING = (
@@ -26,6 +25,17 @@ _COLUMNS = (
     Column(key="bias", title="Bias", kind="percent", note="mean signed error, below 0 where predicted too fast"),
     Column(key="rows", title="Points", kind="integer"),
 )
+_IN_SITU_COLUMNS = (
+    Column(key="representation", title="Representation"),
+    Column(key="model", title="Model"),
+    Column(key="batch", title="Batch", kind="integer"),
+    Column(key="measured_ms", title="Measured", kind="ms"),
+    Column(key="predicted_ms", title="Predicted", kind="ms"),
+    Column(key="error", title="Error", kind="percent", note="of the total, below 0 where predicted too fast"),
+    Column(key="gross_error", title="Gross error", kind="percent", note="what the error would be, did none cancel"),
+    Column(key="cancelled", title="Cancelled", kind="percent"),
+    Column(key="worst", title="Most of it"),
+)
 
 _WHOLE_MODELS = (
     ("composed", "whole models"),
@@ -34,8 +44,8 @@ _WHOLE_MODELS = (
 )
 
 
-def validation_section(validation: ValidationInputs | None) -> Section:
-    """The scatter, and the errors per kind beside the noise floor."""
+def validation_section(validation: ValidationInputs | None, *, fold: bool = True) -> Section:
+    """The scatter, errors by batch, and the errors per kind beside the noise floor; the other charts folded."""
     if validation is None:
         return Section(
             anchor="validation",
@@ -45,16 +55,18 @@ def validation_section(validation: ValidationInputs | None) -> Section:
         )
     rows = error_rows(validation.summary, validation.points)
     table = Table(name="errors", caption="Error of the cost model on components held out", columns=_COLUMNS, rows=rows)
-    points = tuple(row for row in validation.points if row["measured_ms"] and row["predicted_ms"])
-    charts = (_scatter(points),) if points else ()
+    more = more_charts(validation)
+    in_situ = in_situ_table(validation.summary)
     return Section(
         anchor="validation",
         title=_TITLE,
         short="Prediction",
         prose=_prose(validation.summary),
-        charts=charts,
-        tables=(table,),
+        charts=(*_first_charts(validation), *(() if fold else more)),
+        tables=(table, *((in_situ,) if in_situ else ())),
         notes=tuple(validation.summary.get("notes", ())),
+        folded=more if fold else (),
+        folded_title="More on where the errors lie",
     )
 
 
@@ -65,13 +77,41 @@ def error_rows(summary: Mapping[str, Any], points: Rows = ()) -> Rows:
         counts[point["kind"]] = counts.get(point["kind"], 0) + 1
     rows: list[Row] = []
     if floor := summary.get("noise_floor"):
-        rows.append({**floor, "kind": "noise floor", "mape": None})
+        rows.append({**floor, "kind": "noise floor", "mape": floor.get("mean")})
     rows += [{"rows": counts.get(row["kind"]), **row} for row in summary.get("components", ())]
     for key, kind in _WHOLE_MODELS:
         composed = summary.get(key) or {}
         if composed.get("mape") is not None:
             rows.append({"rows": counts.get("model"), **composed, "kind": kind})
     return tuple(rows)
+
+
+def in_situ_table(summary: Mapping[str, Any]) -> Table | None:
+    """The models that were measured part by part, with what cancels in their totals; None where none was."""
+    rows = tuple({**row, "worst": _worst(row)} for row in summary.get("in_situ", ()))
+    if not rows:
+        return None
+    return Table(
+        name="in_situ",
+        caption="Running models, part by part",
+        columns=_IN_SITU_COLUMNS,
+        rows=tuple({key: value for key, value in row.items() if key != "kinds"} for row in rows),
+    )
+
+
+def _first_charts(validation: ValidationInputs) -> tuple[Chart, ...]:
+    scatter = (scatter_chart(validation),) if any(row["measured_ms"] for row in validation.points) else ()
+    by_batch = batch_chart(validation)
+    return (*scatter, *((by_batch,) if by_batch else ()))
+
+
+def _worst(row: Mapping[str, Any]) -> str:
+    """The kind of the largest error, which stands first."""
+    if not row.get("kinds"):
+        return ""
+    kind = row["kinds"][0]
+    difference = (kind["predicted_ms"] - kind["measured_ms"]) / row["measured_ms"]
+    return f"{kind['kind']} {difference:+.1%}"
 
 
 def _prose(summary: Mapping[str, Any]) -> tuple[str, ...]:
@@ -90,14 +130,3 @@ def _prose(summary: Mapping[str, Any]) -> tuple[str, ...]:
     if summary.get("whole_model_coverage_90") is not None:
         parts.append(f"Of those of whole models, {format_percent(summary['whole_model_coverage_90'])} did.")
     return (_READING, " ".join(parts)) if parts else (_READING,)
-
-
-def _scatter(points: Rows) -> Chart:
-    rows = tuple({**point, "provenance": "predicted"} for point in points)
-    return Chart(
-        name="predicted_against_measured",
-        title="Latency of held-out components",
-        summary=f"{len(points)} components, predicted over measured latency, with the identity line and a ±10 % band.",
-        spec=grade_marks(scatter_spec(rows)),
-        rows=rows,
-    )

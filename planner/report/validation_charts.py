@@ -190,7 +190,7 @@ def _in_situ_chart(validation: ValidationInputs) -> Chart | None:
         summary="A bar per model, split by kind: to the right what is predicted too slow, to the left too fast.",
         spec={**alt.layer(bars, zero, ticks).to_dict(), "width": "container", "height": 34 * max(2, len(models))},
         rows=rows,
-        note="The black mark is the error of the total: short beside long bars where errors cancel. `(rest)` is what a "
+        note="The black mark is the error of the total: short beside long bars where errors cancel. (rest) is what a "
         "model takes outside all components, and what watching them costs.",
     )
 
@@ -206,9 +206,9 @@ def _over(
         detail=f"{detail}:N",
     )
     marks = base.mark_point(filled=True, size=36).encode(
-        shape=alt.Shape("kind:N", title=None), tooltip=_tooltips(*shown)
+        shape=alt.Shape("kind:N", legend=None), tooltip=_tooltips(*shown)
     )
-    return _with_rules(alt.layer(base.mark_line(strokeWidth=1.5), marks), "y", floor, goal, height=260)
+    return _with_rules(base.mark_line(strokeWidth=1.5) + marks, "y", floor, goal, height=260)
 
 
 def _with_rules(
@@ -218,7 +218,7 @@ def _with_rules(
     rules = [
         alt.Chart(frame_of(({"at": value, "what": what},)))
         .mark_rule(color=colour, strokeWidth=1.5, strokeDash=dash)
-        .encode(**{channel: "at:Q"}, tooltip=_tooltips("what", "at"))
+        .encode(alt.X("at:Q") if channel == "x" else alt.Y("at:Q"), tooltip=_tooltips("what", "at"))
         for value, what, colour, dash in (
             (floor, "noise floor", _FLOOR, [5, 4]),
             (goal, "goal", _LINE, [1, 0]),

@@ -75,6 +75,10 @@ def test_validate_sets_errors_beside_the_noise_floor(
     assert {"median", "p90"} <= set(body["noise_floor"])
     assert {"mape", "p90", "within_10", "kendall_tau"} <= set(body["composed"])
     assert {"linear", "embedding"} <= {row["kind"] for row in body["components"]}
+    assert {row["representation"] for row in body["in_situ"]} == {"table", "dhe"}
+    assert all(row["gross_error"] >= abs(row["error"]) - 1e-9 for row in body["in_situ"])
+    assert body["page"] == str(planned / "validation" / "validation.html")
+    assert (planned / "validation" / "frames" / "learning_curve.parquet").is_file()
 
 
 @pytest.mark.parametrize("command", ["simulate", "capacity"])

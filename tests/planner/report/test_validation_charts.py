@@ -1,14 +1,18 @@
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from planner.report import build_report
 from planner.report.inputs import ValidationInputs
 from planner.report.validation import error_rows, in_situ_table, validation_section
 from planner.report.validation_charts import batch_chart, curve_rows, floor_of, in_situ_rows, more_charts, scatter_chart
-from planner.report.validation_page import validation_answer
-from tests.planner.report.sample import sample_validation
+from planner.report.validation_page import build_validation_page, validation_answer
+from tests.chromium import CHROMIUM, WAIT_MS, open_page, started_browser
+from tests.planner.report.sample import sample_inputs
+from tests.planner.report.thorough import thorough_validation
 
-THOROUGH = sample_validation()
+THOROUGH = thorough_validation()
 
 
 def test_two_charts_are_seen_at_once_and_the_rest_is_folded() -> None:
@@ -65,3 +69,24 @@ def test_the_answer_of_a_validation_says_what_cancels() -> None:
     assert any("cancels in the total" in sentence for sentence in answer.sentences)
     assert validation_answer({}).headline == "Nothing could be held out."
     assert "at worst" in validation_answer({"components": THOROUGH.summary["components"]}).headline
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
+def test_folded_charts_fill_their_column_once_they_are_opened(tmp_path: Path) -> None:
+    page = build_report(sample_inputs(validation=THOROUGH, serving=None), tmp_path)
+    with started_browser() as browser:
+        opened = open_page(browser, page, width=800)
+        opened.page.click("details.more > summary")
+        opened.page.wait_for_function(
+            "() => [...document.querySelectorAll('details.more svg.marks')].every(one => one.clientWidth > 500)",
+            timeout=WAIT_MS,
+        )
+        assert opened.messages == []
+        assert opened.page.evaluate("document.documentElement.scrollWidth") <= 800
+
+
+def test_a_validation_is_a_page_of_its_own(tmp_path: Path) -> None:
+    page = build_validation_page(THOROUGH, "quickstart", tmp_path, ("flights",))
+    assert "recplan validation" in page.read_text(encoding="utf-8")
+    names = {path.stem for path in (tmp_path / "frames").glob("*.parquet")}
+    assert {"errors", "error_by_batch", "error_by_share", "learning_curve", "error_in_situ", "in_situ"} <= names
