@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import nn
 
-__all__ = ["TorchrecModel", "deepfm", "dlrm", "torchrec_target"]
+__all__ = ["TorchrecModel", "deepfm", "dlrm", "torchrec_target", "whole_module"]
 
 # From the collection of embedding bags (torchrec's, untyped) to the model.
 Build = Callable[[Any], "nn.Module"]
@@ -112,9 +112,18 @@ def torchrec_target(
     with torch.random.fork_rng(devices=()):
         torch.default_generator.manual_seed(seed)
         module = _module(built, "cpu")
-    asked_for = _module(model, "meta")
+    asked_for = whole_module(model)
     cut = limit if limit < max(rows) else None
     return scaled_target(model.name, module.eval(), inputs, batch=batch, asked_for=asked_for, cut_to_rows=cut)
+
+
+def whole_module(model: TorchrecModel) -> "nn.Module":
+    """The model in its whole size on the meta device: shapes without memory.
+
+    Raises:
+        MeasurementError: torchrec is not installed.
+    """
+    return _module(model, "meta")
 
 
 def _module(model: TorchrecModel, device: str) -> "nn.Module":

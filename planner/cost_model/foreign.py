@@ -20,7 +20,7 @@ from representations.work import BYTES_PER_ID
 if TYPE_CHECKING:
     from torch import nn
 
-__all__ = ["components_of_module", "predict_module"]
+__all__ = ["components_of_module", "input_bytes_per_sample", "predict_module"]
 
 Zipf = Mapping[str, float] | float
 
@@ -54,7 +54,7 @@ def predict_module(
         UnknownNameError: an unknown device, or a component that its model has never seen.
     """
     placed = [components_of_module(module, batch, pooling=pooling, zipf=zipf) for batch in batches]
-    inputs = [batch * _input_bytes(module, pooling) for batch in batches]
+    inputs = [batch * input_bytes_per_sample(module, pooling) for batch in batches]
     tensors = [*module.parameters(), *module.buffers()]
     return cost_model.predict_placed(
         placed,
@@ -158,7 +158,7 @@ def _of(values: Mapping[str, float] | float, name: str) -> float:
     return float(values.get(name, 1.0) if isinstance(values, Mapping) else values)
 
 
-def _input_bytes(module: Any, pooling: Mapping[str, float] | float) -> float:
+def input_bytes_per_sample(module: Any, pooling: Mapping[str, float] | float) -> float:
     """Bytes per sample of what the first linear layer reads, and of all ids."""
     from torch import nn
 

@@ -18,22 +18,24 @@ from profiles.units import MS_PER_S, SECONDS_PER_HOUR
 from profiles.utilisation import bandwidth_share, model_flops_share
 from representations.components import PlacedComponent, work_of
 
-__all__ = ["MILLION", "ComponentCost", "DeviceReview", "ModelReview", "review_model", "shape_text"]
+__all__ = ["MILLION", "ComponentCost", "DeviceReview", "ModelReview", "review_model", "shape_text", "size_text"]
 
 MILLION = 10**6
+_SIZES = ("tables", "rows", "vectors", "width", "parts", "k", "rank", "dim")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ComponentCost:
     """One component on one device at one batch; energy is of a pass, `cost_per_million` of a million samples.
 
-    Of the row of kind `host_link`, the transfer of the inputs, `bytes_moved` are unknown. Shares of peaks are None
-    where the device has none.
+    `size` tells the shape in short, `shape` all of it. Of the row of kind `host_link`, the transfer of the inputs,
+    `bytes_moved` are unknown. Shares of peaks are None where the device has none.
     """
 
     device: str
     path: str
     kind: str
+    size: str
     shape: str
     dtype: str
     latency_ms: float
@@ -203,6 +205,7 @@ class _Pricer:
             device=self.device.name,
             path=part.path,
             kind=part.kind,
+            size=size_text(component) if component else "",
             shape=shape_text(component) if component else "",
             dtype=dtype,
             latency_ms=part.mean_ms,
@@ -224,6 +227,16 @@ class _Pricer:
 def shape_text(component: Component) -> str:
     """`in_features 13, out_features 512`: what tells components of a kind apart, but for the batch."""
     return ", ".join(f"{name} {_number(value)}" for name, value in component.shape)
+
+
+def size_text(component: Component) -> str:
+    """`13 → 512`, `1,460 × 16`, `relu 512`: what a reader looks for, without units and names."""
+    shape = {name: _number(value) for name, value in component.shape}
+    if "in_features" in shape:
+        return f"{shape['in_features']} → {shape['out_features']}"
+    names = [name for name in _SIZES if name in shape]
+    text = " × ".join(shape[name] for name in names)
+    return f"{shape['function']} {text}" if "function" in shape else text
 
 
 def _number(value: float | str) -> str:
