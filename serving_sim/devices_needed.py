@@ -251,11 +251,15 @@ def _times(device: Device, count: int) -> Device:
     return replace(
         device,
         servers=servers,
-        **{
-            name: None if (value := getattr(device, name)) is None else value * count
-            for name in ("price_per_hour", "busy_w", "idle_w", "memory_bytes")
-        },
+        price_per_hour=_scaled(device.price_per_hour, count),
+        busy_w=_scaled(device.busy_w, count),
+        idle_w=_scaled(device.idle_w, count),
+        memory_bytes=None if device.memory_bytes is None else device.memory_bytes * count,
     )
+
+
+def _scaled(value: float | None, count: int) -> float | None:
+    return None if value is None else value * count
 
 
 def _described(

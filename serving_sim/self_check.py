@@ -234,4 +234,5 @@ def _idleness(plan: Plan, trace: QueryTrace) -> Iterator[Check]:
 
 def _on_device(plan: Plan, trace: QueryTrace, device: int) -> NDArray[np.bool_]:
     device_P = np.array([plan.device_of(path) for path in plan.paths])
-    return np.where(trace.path_N == kernels.REFUSAL, -1, device_P[trace.path_N]) == device
+    is_on_N: NDArray[np.bool_] = np.where(trace.path_N == kernels.REFUSAL, -1, device_P[trace.path_N]) == device
+    return is_on_N
