@@ -1,0 +1,247 @@
+"""The rate that models never profiled whole hold an SLA at: predicted from their components, beside a real search."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from planner.cost_model.composition import CostModel
+from planner.cost_model.scatter import mean_over_p25
+from planner.cost_model.whole_models import measure_whole_models
+from planner.mapping.latency_tables import latency_table
+from planner.pipeline.data import StudyData, load_study_data
+from planner.pipeline.measuring import measure_study, validation_models
+from planner.pipeline.modelling import fit_cost_model
+from planner.pipeline.sweeping import candidate_models, sweep_options
+from planner.pipeline.workspace import open_workspace
+from planner.progress import QuietProgress
+from planner.study import Study, load_study
+from profiles.hardware import LOCAL_CPU
+from profiles.store import ProfileStore
+from representations.specs import ModelSpec
+from serving_sim.capacity import find_capacity
+from serving_sim.plan import Device, Ids, LatencyTable, Plan, PolicyChoice, Sizes, Workload
+from serving_sim.plan import Path as PlanPath
+from serving_sim.replay import LiveTrace, calibrate
+from serving_sim.sizes import mean_size
+from tests.benchmarks.benchmark import Benchmark, Figures, main
+from tests.benchmarks.markdown import bullets, percent, significant, table
+from tests.benchmarks.measured_components import with_measured_components
+from tests.benchmarks.replay_plan import QUICKSTART, representatives
+from tests.benchmarks.rising_load import HighestRate, find_highest, serve_rising
+
+__all__ = ["BENCHMARK", "parts_of"]
+
+_KINDS = ("table", "dhe", "hybrid")
+_SIZES = (1, 4, 16, 64, 256, 1024)
+_SLA_MS, _MEAN, _LARGEST = 15.0, 64.0, 1024
+_SHARES = (0.4, 0.55, 0.7, 0.8, 0.9, 1.0)
+_GOAL = 0.10
+_QUERIES, _SEEDS = 20_000, 5
+
+_INTRODUCTION = f"""\
+Three models of the quickstart's search space, of which no whole model was measured before the prediction was made: the
+cost model knows components of the study's candidates, and what other models cost as a whole. From these come a latency
+table and, by simulation, the highest Poisson rate at which p99 stays within {_SLA_MS:g} ms (lognormal sizes, mean
+{_MEAN:g}, sigma 1, at most {_LARGEST}). Then each model is served on this machine at rising load."""
+_MEANING = """\
+- **predicted**: from component profiles alone; its interval joins the queries drawn and the error bars of the table.
+- **replayed**: where p99 crosses the SLA, in the halves (seconds by turns) of each pass of rising load; mean and 95 %
+  interval.
+- The error in parts, each step a simulation with one thing more of what happened: **component**: the model's own
+  components measured, beside predicted; **composition**: the whole model measured, beside the sum; **drift**: the
+  service times of the replay itself, beside those measured just before; **queueing**: the replay, beside a simulation
+  with its service times. They multiply to the whole.
+- Goal: predicted within 10 % of replayed."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Setting:
+    """What all models share."""
+
+    study: Study
+    data: StudyData
+    cost_model: CostModel
+    device: str
+    folder: Path
+
+    def plan(self, spec: ModelSpec, latency: LatencyTable) -> Plan:
+        """The model alone on this processor."""
+        exponents = [self.data.zipf[feature.name] for feature in spec.features if feature.name in self.data.zipf]
+        return Plan(
+            name=spec.name,
+            devices=(Device(name="cpu", kind=LOCAL_CPU),),
+            paths=(
+                PlanPath(
+                    name=spec.name,
+                    representation=spec.representation,
+                    device="cpu",
+                    accuracy=0.79,
+                    latency=latency,
+                    model=spec.to_object(),
+                ),
+            ),
+            workload=Workload(
+                qps=100,
+                sla_ms=_SLA_MS,
+                sizes=Sizes(mean=_MEAN, sigma=1.0, maximum=_LARGEST),
+                ids=Ids(exponent=float(np.mean(exponents)) if exponents else 0.0),
+            ),
+            policy=PolicyChoice(name="static"),
+        )
+
+    def table(self, spec: ModelSpec, cost_model: CostModel) -> LatencyTable:
+        """As a plan gets it."""
+        return latency_table(cost_model, spec, self.device, _LARGEST, self.data.zipf)[0]
+
+
+def _measure(quick: bool) -> Figures:
+    study = load_study(QUICKSTART)
+    if quick:
+        sweep = replace(study.sweep, components=30, milliseconds_per_visit=2, visits=3, whole_models=1)
+        study = replace(study, sweep=sweep)
+    data = load_study_data(study)
+    device = next(one.name for one in study.devices if one.kind == LOCAL_CPU)
+    with TemporaryDirectory() as folder:
+        workspace = open_workspace(Path(folder) / "study")
+        measure_study(study, data, workspace, QuietProgress())
+        cost_model = fit_cost_model(study, data, workspace)
+        known = validation_models(candidate_models(study, data), study.sweep.whole_models)
+        specs = representatives(study, _KINDS, besides=frozenset(spec.name for spec in known))
+        setting = _Setting(study=study, data=data, cost_model=cost_model, device=device, folder=Path(folder))
+        rows = [_model(setting, spec, passes=1 if quick else 2, seconds=0.5 if quick else 4.0) for spec in specs]
+    return {"models": rows, "known": [spec.name for spec in known]}
+
+
+def _model(setting: _Setting, spec: ModelSpec, *, passes: int, seconds: float) -> Figures:
+    predicted = setting.plan(spec, setting.table(spec, setting.cost_model))
+    result = find_capacity(predicted, ("static",), queries=_QUERIES, seeds=_SEEDS).policies[0]
+    store, options = ProfileStore(setting.folder / spec.name), sweep_options(setting.study)
+    by_parts = with_measured_components(setting.cost_model, setting.device, store, options)
+    components = setting.plan(spec, setting.table(spec, by_parts))
+    whole = setting.plan(spec, _whole_table(setting, spec, store))
+    most_qps = 1000.0 / _mean_service_ms(whole)
+    rates = [share * most_qps for share in _SHARES]
+    served = [serve_rising(whole, rates, seconds, seed=100 * one) for one in range(passes)]
+    highest = find_highest(whole, rates, served)
+    replayed = _calibrated(whole, served[0])
+    return {
+        "model": spec.name,
+        "representation": spec.representation,
+        "predicted": {"qps": result.max_qps, "low": result.combined_low, "high": result.combined_high},
+        "replayed": _object(highest),
+        "simulated": {
+            "components": _capacity_qps(components),
+            "whole": _capacity_qps(whole),
+            "replay": _capacity_qps(replayed),
+        },
+        "rates": rates,
+    }
+
+
+def _whole_table(setting: _Setting, spec: ModelSpec, store: ProfileStore) -> LatencyTable:
+    """The whole model measured, with the scatter that its prediction has."""
+    measured = measure_whole_models([spec], _SIZES, store, zipf=setting.data.zipf, options=sweep_options(setting.study))
+    sigma = setting.cost_model.device(setting.device).scatter_sigma
+    to_mean = mean_over_p25(sigma)
+    mean_ms = np.maximum.accumulate([to_mean * one.latency.p25_ms for one in measured])
+    return LatencyTable(
+        sizes=tuple(one.batch for one in measured),
+        mean_ms=tuple(mean_ms.tolist()),
+        spread="lognormal" if sigma > 0 else "none",
+        sigma=sigma,
+    )
+
+
+def _mean_service_ms(plan: Plan) -> float:
+    from serving_sim.paths import service_ms
+    from serving_sim.replay import draw_queries
+
+    return float(np.mean(service_ms(plan.paths[0].latency, draw_queries(plan, 20_000).size_N)))
+
+
+def _calibrated(plan: Plan, served: tuple[LiveTrace, Any]) -> Plan:
+    """The plan with the service times of a pass."""
+    trace, _ = served
+    return calibrate(plan, trace, np.ones(len(trace.queries), dtype=np.bool_)).plan
+
+
+def _capacity_qps(plan: Plan) -> float:
+    return find_capacity(plan, ("static",), queries=_QUERIES, seeds=2, table_errors=False).policies[0].max_qps
+
+
+def _object(found: HighestRate) -> Figures:
+    return {
+        "qps": found.qps,
+        "low": found.low_qps,
+        "high": found.high_qps,
+        "found": list(found.found_qps),
+        "open_ended": found.open_ended,
+    }
+
+
+def parts_of(row: Mapping[str, Any]) -> dict[str, float]:
+    """The error of the predicted rate, whole and in parts that multiply to it."""
+    predicted, replayed, simulated = row["predicted"]["qps"], row["replayed"]["qps"], row["simulated"]
+    steps = {
+        "whole": (predicted, replayed),
+        "component": (predicted, simulated["components"]),
+        "composition": (simulated["components"], simulated["whole"]),
+        "drift": (simulated["whole"], simulated["replay"]),
+        "queueing": (simulated["replay"], replayed),
+    }
+    return {name: value / truth - 1 if truth else float("inf") for name, (value, truth) in steps.items()}
+
+
+def _describe(report: Mapping[str, Any]) -> list[str]:
+    rows = report["models"]
+    parts = {row["model"]: parts_of(row) for row in rows}
+    short = [
+        f"{name}: off by {found['whole']:+.1%}, goal {percent(_GOAL)}."
+        for name, found in parts.items()
+        if abs(found["whole"]) > _GOAL
+    ]
+    short += [
+        f"{row['model']}: {row['replayed']['open_ended']} of {len(row['replayed']['found'])} halves of passes held the "
+        "SLA at the highest rate served, so that the replayed rate is a lower limit."
+        for row in rows
+        if row["replayed"]["open_ended"]
+    ]
+    columns = ("model", "predicted queries/s", "replayed queries/s", "error")
+    capacities = [
+        (row["model"], _with_interval(row["predicted"]), _with_interval(row["replayed"]),
+         f"{parts[row['model']]['whole']:+.1%}")
+        for row in rows
+    ]  # fmt: skip
+    names = ("component", "composition", "drift", "queueing", "whole")
+    known = ", ".join(report["known"])
+    size = mean_size(Sizes(mean=_MEAN, sigma=1.0, maximum=_LARGEST))
+    return [
+        _INTRODUCTION,
+        f"Mean size as drawn: {size:.1f} samples. Whole models that the cost model had seen: {known}.",
+        table(columns, capacities),
+        "## The error in parts",
+        table(("model", *names), [(name, *(f"{found[part]:+.1%}" for part in names)) for name, found in parts.items()]),
+        "## What the figures mean",
+        _MEANING,
+        "## What falls short",
+        bullets(short or ["Every goal is met in this run."]),
+    ]
+
+
+def _with_interval(found: Mapping[str, float]) -> str:
+    return f"{significant(found['qps'])} ({significant(found['low'])} to {significant(found['high'])})"
+
+
+BENCHMARK = Benchmark(
+    name="capacity",
+    title="Highest rate within the SLA: predicted from components, and found by serving",
+    measure=_measure,
+    describe=_describe,
+)
+
+if __name__ == "__main__":
+    main(BENCHMARK)

@@ -1,0 +1,85 @@
+"""The highest rate at which a plan of one path holds its SLA on this machine, found by serving at rising load.
+
+All rates of a pass are served in one session, block after block with a pause between, so that nothing starts anew.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from serving_sim.plan import Plan
+from serving_sim.replay import LiveTrace, Queries, draw_queries, serve_live
+from tests.benchmarks.intervals import mean_interval
+
+__all__ = ["HighestRate", "blocks", "crossing", "find_highest", "serve_rising"]
+
+_PAUSE_MS = 1000.0
+_HALVES_MS = 1000.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HighestRate:
+    """The mean over passes and halves of them, with a 95 % interval; `open_ended`: how many never crossed the SLA."""
+
+    qps: float
+    low_qps: float
+    high_qps: float
+    found_qps: tuple[float, ...]
+    open_ended: int
+
+
+def blocks(plan: Plan, rates: Sequence[float], seconds: float, seed: int) -> tuple[Queries, NDArray[np.int64]]:
+    """Queries at each rate for so many seconds, one block after the other, and each query's block."""
+    parts = [
+        draw_queries(replace(plan.at(qps=qps), seed=seed + place), max(20, round(qps * seconds)))
+        for place, qps in enumerate(rates)
+    ]
+    starts = np.concatenate(([0.0], np.cumsum([part.arrival_ms_N[-1] + _PAUSE_MS for part in parts])))
+    queries = Queries(
+        arrival_ms_N=np.concatenate([part.arrival_ms_N + start for part, start in zip(parts, starts, strict=False)]),
+        size_N=np.concatenate([part.size_N for part in parts]),
+        class_N=np.concatenate([part.class_N for part in parts]),
+    )
+    return queries, np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+
+
+def serve_rising(plan: Plan, rates: Sequence[float], seconds: float, seed: int) -> tuple[LiveTrace, NDArray[np.int64]]:
+    """Serve a pass; the trace, and each query's place among the rates."""
+    queries, block_N = blocks(plan, rates, seconds, seed)
+    return serve_live(plan, queries), block_N
+
+
+def find_highest(
+    plan: Plan, rates: Sequence[float], served: Sequence[tuple[LiveTrace, NDArray[np.int64]]]
+) -> HighestRate:
+    """Where the SLA's percentile crosses the SLA, in each half (seconds by turns) of each pass."""
+    load = plan.workload
+    found, open_ended = [], 0
+    for trace, block_N in served:
+        half_N = (trace.queries.arrival_ms_N // _HALVES_MS).astype(int) % 2
+        for half in (0, 1):
+            masks = [(block_N == place) & (half_N == half) for place in range(len(rates))]
+            values = [float(np.percentile(trace.latency_ms_N[mask_N], load.percentile)) for mask_N in masks]
+            open_ended += values[-1] <= load.sla_ms
+            found.append(crossing(rates, values, load.sla_ms))
+    low, high = mean_interval(found)
+    return HighestRate(
+        qps=float(np.mean(found)), low_qps=low, high_qps=high, found_qps=tuple(found), open_ended=open_ended
+    )
+
+
+def crossing(rates: Sequence[float], latencies_ms: Sequence[float], sla_ms: float) -> float:
+    """The rate at which latency reaches the SLA: linear in the log of latency between the last rate that holds, seen
+    from the lowest up, and the next; the last rate where all hold, 0 where the first does not.
+    """
+    if latencies_ms[0] > sla_ms:
+        return 0.0
+    points = zip(rates, latencies_ms, strict=True)
+    for (low, low_ms), (high, high_ms) in pairwise(points):
+        if high_ms > sla_ms:
+            share = np.log(sla_ms / low_ms) / np.log(high_ms / low_ms)
+            return float(low + share * (high - low))
+    return float(rates[-1])

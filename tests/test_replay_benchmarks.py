@@ -1,0 +1,111 @@
+"""The benchmarks of replay: their plain parts, and that their pages follow from figures. Nothing here is timed."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from planner.cost_model.catalogue import RooflineDeviceModel
+from planner.cost_model.composition import CostModel
+from profiles.hardware import get_hardware
+from profiles.store import ProfileStore
+from profiles.sweep_options import SweepOptions
+from representations.components import work_of
+from serving_sim.replay import ReplayOptions, replay_plan
+from serving_sim.replay.comparison import compare_run
+from tests.benchmarks import capacity, replay
+from tests.benchmarks.measured_components import with_measured_components
+from tests.benchmarks.replay_plan import stand_in_plan
+from tests.benchmarks.rising_load import blocks, crossing, find_highest
+from tests.serving_sim.replay.plans import MODELS, one_path_plan, real_plan, served
+
+RATES = (100.0, 200.0, 400.0)
+
+
+@pytest.mark.parametrize(
+    ("latencies", "rate"),
+    [((1.0, 2.0, 20.0), 340), ((11.0, 12.0, 13.0), 0), ((1.0, 2.0, 9.0), 400), ((1.0, 100.0, 1.0), 150)],
+)
+def test_the_sla_is_crossed_between_two_rates(latencies: tuple[float, ...], rate: float) -> None:
+    assert crossing(RATES, latencies, 10.0) == pytest.approx(rate, rel=0.01)
+
+
+def test_a_pass_has_a_block_for_each_rate_and_a_pause_between() -> None:
+    queries, block_N = blocks(one_path_plan(), RATES, 2.0, seed=0)
+    assert np.bincount(block_N).tolist() == [200, 400, 800]
+    assert np.all(np.diff(queries.arrival_ms_N) >= 0)
+    for place in (1, 2):
+        first = np.flatnonzero(block_N == place)[0]
+        assert queries.arrival_ms_N[first] - queries.arrival_ms_N[first - 1] >= 1000
+
+
+def test_the_highest_rate_of_a_known_server_is_found_with_an_interval() -> None:
+    plan = one_path_plan()
+    passes = []
+    for seed in (0, 100):
+        queries, block_N = blocks(plan, (200.0, 600.0, 1200.0), 2.0, seed)
+        passes.append((served(plan, np.full(len(queries), 1.0), queries=queries), block_N))
+    found = find_highest(plan, (200.0, 600.0, 1200.0), passes)
+    assert 600 < found.qps < 1200
+    assert found.low_qps <= found.qps <= found.high_qps
+    assert (len(found.found_qps), found.open_ended) == (4, 0)
+
+
+def test_components_are_answered_by_measurements_of_them(tmp_path: Path) -> None:
+    fitted = RooflineDeviceModel(hardware=get_hardware("v100"), work=work_of)
+    cost_model = CostModel(models={"cpu": fitted})
+    options = SweepOptions(visits=3, seconds_per_visit=0.0005)
+    measured = with_measured_components(cost_model, "cpu", ProfileStore(tmp_path), options)
+    answer = measured.predict_model(MODELS["table"], (1, 8), "cpu")
+    known = {row.warm.p25_ms for row in ProfileStore(tmp_path).load() if row.warm is not None}
+    assert known
+    assert {row.mean_ms for row in answer.components if row.kind != "host_link"} <= known
+
+
+def test_the_stand_in_holds_a_model_for_each_path() -> None:
+    plan = stand_in_plan()
+    assert [path.representation for path in plan.paths] == ["table", "dhe", "hybrid"]
+    assert all(path.model for path in plan.paths)
+
+
+def test_the_page_of_a_replay_follows_from_its_figures() -> None:
+    plan = one_path_plan()
+    run = compare_run(plan, None, served(plan, np.full(3000, 1.0)), segment_s=1.0, load=0.3).to_object()
+    body = {
+        "plan": "one", "policy": "static", "sla_ms": 10.0, "capacity_qps": 1000.0, "runs": [run], "skipped": ["gpu"],
+    }  # fmt: skip
+    report = {"plan": "by hand", "seconds_per_load": 6.0, "replay": body, "serve": body, "serve_note": ""}
+    page = "\n".join(replay.BENCHMARK.describe(report))
+    assert "Every goal is met in this run" in page
+    assert "| prediction |" in page
+    assert "No figures: none" in "\n".join(replay.BENCHMARK.describe(report | {"serve": None, "serve_note": "none"}))
+
+
+def test_what_falls_short_is_told() -> None:
+    worse = {"p50": 0.2, "p95": 0.0, "p99": -0.5, "sla_violation_share": 0.03}
+    run = {"load": 0.3, "error": worse, "spread": worse | {"p99": 0.1}, "queue_logic": {"error": worse}}
+    lines = replay.shortfalls({"runs": [run]})
+    assert len(lines) == 6
+    assert "load 0.3, prediction: p99 is off by -50.0%, goal 15.0%." in lines
+
+
+def test_the_parts_of_a_capacity_s_error_multiply_to_the_whole() -> None:
+    row = {
+        "model": "m",
+        "predicted": {"qps": 110.0, "low": 100.0, "high": 120.0},
+        "replayed": {"qps": 100.0, "low": 90.0, "high": 110.0, "found": [100.0], "open_ended": 1},
+        "simulated": {"components": 120.0, "whole": 105.0, "replay": 95.0},
+    }
+    parts = capacity.parts_of(row)
+    product = np.prod([1 + parts[name] for name in ("component", "composition", "drift", "queueing")])
+    assert product == pytest.approx(1 + parts["whole"])
+    page = "\n".join(capacity.BENCHMARK.describe({"models": [row], "known": ["other"]}))
+    assert "110 (100 to 120)" in page
+    assert "lower limit" in page
+
+
+@pytest.mark.slow
+def test_a_short_replay_makes_a_page() -> None:
+    found = replay_plan(real_plan(), options=ReplayOptions(loads=(0.3,), seconds=2.0)).to_object()
+    report = {"plan": "real", "seconds_per_load": 2.0, "replay": found, "serve": None, "serve_note": "not asked"}
+    assert "## Load 0.3" in "\n".join(replay.BENCHMARK.describe(report))
