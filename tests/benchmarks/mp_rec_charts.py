@@ -9,6 +9,9 @@ if TYPE_CHECKING:
 __all__ = ["charts"]
 
 _WIDTH, _HEIGHT = 520, 240
+_LABEL = 240
+# Wider on the right, as browsers draw text wider than the renderer reckons.
+_PADDING = {"left": 8, "right": 24, "top": 8, "bottom": 8}
 
 
 def charts(report: Mapping[str, Any]) -> dict[str, str]:
@@ -28,7 +31,7 @@ def _svg(chart: Any) -> str:
 
     from profiles.charts.theme import themed
 
-    svg: str = vl_convert.vegalite_to_svg(themed(chart).to_json())
+    svg: str = vl_convert.vegalite_to_svg(themed(chart.properties(padding=_PADDING)).to_json())
     return svg
 
 
@@ -45,8 +48,8 @@ def _over_sla(report: Mapping[str, Any], figure: str, title: str, form: str) -> 
             axis=alt.Axis(values=[1, 2, 5, 10, 20, 50, 100, 200]),
         ),
         y=alt.Y(f"{figure}:Q", title=title, axis=alt.Axis(format=form)),
-        color=alt.Color("policy:N", title=None, sort=order),
-        strokeDash=alt.StrokeDash("policy:N", title=None, sort=order),
+        color=alt.Color("policy:N", title=None, sort=order, legend=alt.Legend(labelLimit=_LABEL)),
+        strokeDash=alt.StrokeDash("policy:N", sort=order, legend=None),
     )
     chart: alt.LayerChart = base.mark_line() + base.mark_point(filled=True)
     text = f"Kaggle, HW-1, {report['late_qps']:,.0f} queries per second"
@@ -71,8 +74,8 @@ def _sizes(report: Mapping[str, Any]) -> "alt.LayerChart":
             axis=alt.Axis(values=[row["mean_size"] for row in report["sizes"]]),
         ),
         y=alt.Y("ratio:Q", title="throughput over tables on the CPU", scale=alt.Scale(zero=True)),
-        color=alt.Color("policy:N", title=None, sort=labels),
-        strokeDash=alt.StrokeDash("policy:N", title=None, sort=labels),
+        color=alt.Color("policy:N", title=None, sort=labels, legend=alt.Legend(labelLimit=_LABEL)),
+        strokeDash=alt.StrokeDash("policy:N", sort=labels, legend=None),
     )
     chart: alt.LayerChart = base.mark_line() + base.mark_point(filled=True)
     return chart.properties(title="Kaggle, HW-1, queries always waiting", width=_WIDTH, height=_HEIGHT)
@@ -93,7 +96,7 @@ def _ablation(report: Mapping[str, Any]) -> "alt.HConcatChart":
             alt.Chart(frame)
             .mark_bar()
             .encode(
-                y=alt.Y("step:N", sort=order, title=None),
+                y=alt.Y("step:N", sort=order, title=None, axis=alt.Axis(labelLimit=_LABEL, minExtent=110)),
                 x=alt.X(f"{figure}:Q", title=title),
                 yOffset=alt.YOffset("data:N"),
                 color=alt.Color("data:N", title=None),

@@ -30,7 +30,7 @@ from tests.benchmarks.mp_rec_serving import (
     sweeps,
     throughput_claims,
 )
-from tests.benchmarks.mp_rec_setup import Setup
+from tests.benchmarks.mp_rec_setup import DATA_SETS, Setup
 from tests.benchmarks.mp_rec_splitting import split_claims
 
 __all__ = ["BENCHMARK", "accuracy_claims"]
@@ -79,7 +79,7 @@ def _measure(quick: bool) -> Figures:
     )
     slas_ms = SLAS_MS[::3] if quick else SLAS_MS
     swept, sizes = sweeps(kaggle, _SWEPT, slas_ms), size_rows(kaggle)
-    energy = [row for data in ("kaggle", "terabyte") for row in energy_rows(data)]
+    energy = [row for data in DATA_SETS for row in energy_rows(data)]
     sections: dict[str, list[Claim]] = {
         "Accuracy, and what is elsewhere": accuracy_claims(),
         "Devices, one query at a time": device_claims(kaggle.setup),

@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.benchmarks.mp_rec_devices import MEAN_SIZE
 from tests.benchmarks.mp_rec_serving import DECODED, SWITCH, Served, serve_setup
-from tests.benchmarks.mp_rec_setup import CpuEfficiency, Setup, switching_gain
+from tests.benchmarks.mp_rec_setup import DATA_SETS, CpuEfficiency, Setup, switching_gain
 
 __all__ = ["ASSUMED", "CPU_EFFICIENCIES", "sensitivity_rows"]
 
@@ -24,7 +24,7 @@ def sensitivity_rows() -> list[dict[str, Any]]:
     """The main ratios on Kaggle and Terabyte for each processor and spread of sizes."""
     rows = []
     for label, cpu in CPU_EFFICIENCIES.items():
-        kaggle, terabyte = (serve_setup(Setup(data=data, cpu=cpu)) for data in ("kaggle", "terabyte"))
+        kaggle, terabyte = (serve_setup(Setup(data=data, cpu=cpu)) for data in DATA_SETS)
         for sigma in _SIGMAS:
             figures = _figures(kaggle.with_sizes(sigma=sigma), terabyte.with_sizes(sigma=sigma))
             rows.append({"sigma": sigma, "cpu": label, **figures})

@@ -32,6 +32,7 @@ from serving_sim.workload import WorkloadStream, empty_chunk
 from tests.benchmarks.mp_rec_caches import MpCache, with_mp_cache
 
 __all__ = [
+    "DATA_SETS",
     "SATURATING_QPS",
     "CpuEfficiency",
     "Setup",
@@ -46,6 +47,7 @@ __all__ = [
     "throughput",
 ]
 
+DATA_SETS: tuple[DataSet, ...] = ("kaggle", "terabyte")
 # So fast that all queries wait from the start: what is served per second then is what the devices can do.
 SATURATING_QPS = 1e7
 _QUIET = SimulationOptions(fluid_bound=False)
