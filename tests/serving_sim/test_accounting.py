@@ -32,7 +32,7 @@ def new_run() -> Run:
 
 
 def part_of(chunk: Chunk, start: int, end: int) -> Chunk:
-    return Chunk(*(values[..., start:end] for values in chunk))
+    return Chunk._make(values[..., start:end] for values in chunk)
 
 
 def account(chunk: Chunk, count: int, run: Run) -> None:

@@ -126,12 +126,14 @@ def test_python_does_what_is_compiled() -> None:
     states = []
     for serve in (kernel.serve_grid, in_python):
         room = [(3, lanes), (128, lanes), (lanes,), (lanes,), (3, lanes), (2, lanes), (2, lanes)]
-        state = kernel.GridState(
-            *(np.zeros(shape, dtype=singles) for shape in room),
-            np.zeros((3, lanes)),
-            np.zeros((2, lanes)),
-            np.zeros((2, lanes)),
-            np.zeros((lanes, 8192), dtype=np.int32),
+        state = kernel.GridState._make(
+            [
+                *(np.zeros(shape, dtype=singles) for shape in room),
+                np.zeros((3, lanes)),
+                np.zeros((2, lanes)),
+                np.zeros((2, lanes)),
+                np.zeros((lanes, 8192), dtype=np.int32),
+            ]
         )
         serve(*load, rule, state)
         states.append(state)
