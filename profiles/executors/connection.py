@@ -6,7 +6,7 @@ import socket
 
 import ray
 
-from profiles.errors import InputError
+from profiles.errors import InputError, MeasurementError
 
 __all__ = ["connect"]
 
@@ -18,6 +18,7 @@ def connect(address: str) -> bool:
 
     Raises:
         InputError: nothing answers at the address.
+        MeasurementError: Ray does not start, on a machine that is too busy say.
     """
     if ray.is_initialized():
         return False
@@ -27,8 +28,14 @@ def connect(address: str) -> bool:
     try:
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, include_dashboard=include_dashboard)
     except ConnectionError as error:
-        raise InputError(f"ray: no cluster at {address!r}: {str(error).splitlines()[0]}") from error
+        raise InputError(f"ray: no cluster at {address!r}: {_first_line(error)}") from error
+    except Exception as error:  # Ray raises bare ones where its own processes do not start in time.
+        raise MeasurementError(f"ray: could not start or join {address!r}: {_first_line(error)}") from error
     return True
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)
 
 
 def _check_reachable(address: str) -> None:
