@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from profiles.agreement import has_settled
 from profiles.errors import InputError
 from profiles.timing import TimingOptions
+from profiles.units import MS_PER_S
 from profiles.visits import Sample, Visit
 
 __all__ = ["SweepOptions"]
@@ -22,9 +23,9 @@ class SweepOptions:
     row (`figures["contended_visits"]`).
 
     With an `agreement`, a component is visited on until two visits that were not made one after the other are within
-    that share of the fastest, by their 25th percentiles, or until `most_visits` were made. Its latency is that of the
-    visits within the share, and how far apart the two fastest are is in the row (`figures["visits_apart"]`). Rounds of
-    visits begin at least `least_gap_s` apart.
+    that share of the fastest, by their 25th percentiles, or until `most_visits` were made, or their
+    samples add up to `most_call_seconds`. Its latency is that of the visits within the share, and how far apart the two
+    fastest are is in the row (`figures["visits_apart"]`). Rounds begin at least `least_gap_s` apart.
     """
 
     threads: int = 1
@@ -43,6 +44,7 @@ class SweepOptions:
     retakes: int = 0
     agreement: float | None = None
     most_visits: int = 16
+    most_call_seconds: float = 2.0
 
     def __post_init__(self) -> None:
         if self.threads < 1:
@@ -87,6 +89,8 @@ class SweepOptions:
         left = max(0, min(self.visits - clean, self.visits + self.retakes - len(made)))
         if left or self.agreement is None or len(made) >= self.most_visits:
             return left
+        if sum(sample.wall_ms for _, samples in made for sample in samples) >= self.most_call_seconds * MS_PER_S:
+            return 0
         return int(not has_settled([samples for _, samples in made], self.agreement))
 
     def estimate_seconds(self, components: int) -> float:

@@ -38,6 +38,9 @@ _RETAKES = 2
 _AGREEMENT = 0.02
 _MOST_VISITS = 5
 _LEAST_GAP_S = 0.1
+# Long calls are sampled less often, and visited no more for agreement after so many times the time of a usual visit.
+_MOST_CALLS = 100
+_MIN_SAMPLES = 3
 # All that a study measures in one group, where memory allows: the farther apart visits are, the fewer share a spell.
 _GROUP_SIZE = 1024
 _ALL = 10**6
@@ -93,6 +96,8 @@ def sweep_options(study: Study) -> SweepOptions:
         retakes=_RETAKES,
         agreement=_AGREEMENT,
         most_visits=_MOST_VISITS * section.visits,
+        most_call_seconds=_MOST_CALLS * section.milliseconds_per_visit / 1e3,
+        min_samples=_MIN_SAMPLES,
         least_gap_s=_LEAST_GAP_S,
         group_size=_GROUP_SIZE,
     )

@@ -67,7 +67,7 @@ _UNQUIET = (
 def _measure(quick: bool) -> Figures:
     study = load_study(_STUDY)
     if quick:
-        sweep = replace(study.sweep, components=40, milliseconds_per_visit=3)
+        sweep = replace(study.sweep, components=40, milliseconds_per_visit=3, whole_models=1)
         return figures_of(replace(study, sweep=sweep), predictions=1, per_kind=16, logged=6)
     return figures_of(study, predictions=7, per_kind=200, logged=40)
 

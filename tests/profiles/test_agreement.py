@@ -48,6 +48,12 @@ def test_a_component_is_visited_until_the_fastest_visits_agree() -> None:
     assert options.visits_left(visits(1.0, 1.4, 2.0, 1.2, 1.2, 1.2)) == 0
 
 
+def test_long_calls_are_not_visited_for_ever() -> None:
+    options = SweepOptions(agreement=0.05, most_call_seconds=0.5)
+    assert options.visits_left(visits(100.0, 140.0, 200.0)) == 1
+    assert options.visits_left(visits(100.0, 140.0, 280.0)) == 0
+
+
 def test_without_an_agreement_the_number_of_visits_is_fixed() -> None:
     assert SweepOptions().visits_left(visits(1.0, 1.4, 2.0)) == 0
 
