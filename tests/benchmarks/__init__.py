@@ -10,6 +10,7 @@ BENCHMARKS = (
     "fused_lookup",
     "headroom",
     "mp_cache",
+    "operator_breakdown",
     "opportunity",
     "profile_cost",
     "simulator_speed",
