@@ -1,5 +1,3 @@
-import json
-
 from tests.benchmarks import opportunity
 
 
@@ -13,14 +11,11 @@ def test_the_page_sets_predicted_beside_measured_gains() -> None:
         "predicted_speedup": None,
         "measured_speedup": 1.2,
     }
-    shape = {"layers": 2, "width": 64, "vocabulary": 100, "samples": 1, "tokens": 8}
-    page = "\n".join(opportunity.BENCHMARK.describe({"shape": shape, "cases": {"forward, all blocks": case}}))
+    page = "\n".join(opportunity.BENCHMARK.describe({"cases": {"forward, all blocks": case}}))
     assert "| forward, all blocks | 2 | 12.0 ± 0.50 | 10.0 ± 0.50 | −1.50 | 2.00 | all of it | 1.20 |" in page
 
 
-def test_every_choice_names_modules_of_the_model() -> None:
-    config = opportunity._QUICK
-    target = opportunity._target(config, 1, 4)
-    for paths in opportunity._choices(config).values():
-        assert all(target.model.get_submodule(path) for path in paths)
-    assert json.dumps([list(paths) for paths in opportunity._choices(config).values()])
+def test_every_choice_names_modules_of_its_model() -> None:
+    for study in (opportunity._transformer(), opportunity._dlrm(), opportunity._quick_dlrm()):
+        for paths in study.choices.values():
+            assert all(study.target.model.get_submodule(path) for path in paths)

@@ -1,6 +1,8 @@
 """Opportunity sizing: what compiling submodules is predicted to gain an iteration, beside what it gains."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import torch
@@ -8,7 +10,7 @@ import torch
 from profiles.analyses import size_opportunity
 from profiles.measure import thread_count
 from profiles.models import NanoGptConfig, build_nanogpt
-from profiles.providers import InputBatch, Target
+from profiles.providers import InputBatch, Target, find_target
 from profiles.records import Latency
 from profiles.timing import TimingOptions
 from tests.benchmarks.benchmark import Benchmark, Figures, main
@@ -16,16 +18,18 @@ from tests.benchmarks.markdown import significant, table
 
 __all__ = ["BENCHMARK"]
 
-_FULL = NanoGptConfig(layers=6, heads=8, width=512, block=256, vocabulary=8192, dropout=0.0)
-_QUICK = NanoGptConfig(layers=2, heads=4, width=128, block=128, vocabulary=1024, dropout=0.0)
-_TIMING = TimingOptions(visits=7, seconds_per_visit=0.5)
+# Small, since each distinct module and pass costs seconds of compilation.
+_TRANSFORMER = NanoGptConfig(layers=2, heads=4, width=256, block=128, vocabulary=4096, dropout=0.0)
+_SAMPLES, _TOKENS = 2, 128
+_TIMING = TimingOptions(visits=5, seconds_per_visit=0.15)
 _QUICK_TIMING = TimingOptions(visits=3, seconds_per_visit=0.05)
-_INTRODUCTION = """\
-A decoder-only transformer ({layers} blocks of width {width}, {vocabulary} tokens known, {samples} x {tokens} tokens,
-float32, one thread) runs eagerly; then `torch.compile` is applied to one feed-forward part, to every block, and to the
-model as a whole. `size_opportunity` times each module alone, eager and compiled, scales its gain by how much longer it
-takes in the model than alone, and adds up; beside that stands what an iteration of the whole model gained when exactly
-these modules were compiled in it. All versions are timed in turn."""
+_INTRODUCTION = f"""\
+A decoder-only transformer ({_TRANSFORMER.layers} blocks of width {_TRANSFORMER.width}, {_TRANSFORMER.vocabulary:,}
+tokens known, {_SAMPLES} x {_TOKENS} tokens) and `dlrm-bench` (26 bags, batch 256) run eagerly, in float32 on one
+thread; then `torch.compile` is applied to one part, to several, and to the model as a whole. `size_opportunity` times
+each module alone, eager and compiled, scales its gain by how much longer it takes in the model than alone, and adds
+up; beside that stands what an iteration of the whole model gained when exactly these modules were compiled in it. All
+versions are timed in turn."""
 _MEANING = """\
 - An *iteration* is a forward pass, or a forward and a backward pass with gradients of all parameters.
 - **eager, compiled**: 25th percentile of the whole model's iteration, with the spread (IQR) of its visits.
@@ -33,17 +37,41 @@ _MEANING = """\
 - A measured gain that is less than the spread of the model's latencies is noise."""
 
 
-def _target(config: NanoGptConfig, samples: int, tokens: int) -> Target:
-    ids_BT = torch.randint(config.vocabulary, (samples, tokens), generator=torch.Generator().manual_seed(0))
-    return Target(name="transformer", model=build_nanogpt(config), batches=(InputBatch(args=(ids_BT,)),))
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Study:
+    """A model, and the modules that are compiled in it together, by what they are called."""
+
+    target: Target
+    choices: Mapping[str, tuple[str, ...]]
 
 
-def _choices(config: NanoGptConfig) -> Mapping[str, tuple[str, ...]]:
-    return {
-        "one feed-forward part": ("blocks.0.mlp",),
-        "all blocks": tuple(f"blocks.{place}" for place in range(config.layers)),
-        "the whole model": ("",),
-    }
+def _transformer() -> _Study:
+    generator = torch.Generator().manual_seed(0)
+    ids_BT = torch.randint(_TRANSFORMER.vocabulary, (_SAMPLES, _TOKENS), generator=generator)
+    model = build_nanogpt(_TRANSFORMER)
+    return _Study(
+        target=Target(name="transformer", model=model, batches=(InputBatch(args=(ids_BT,)),)),
+        choices={
+            "one feed-forward part": ("blocks.0.mlp",),
+            "all blocks": tuple(f"blocks.{place}" for place in range(_TRANSFORMER.layers)),
+            "the whole model": ("",),
+        },
+    )
+
+
+def _dlrm() -> _Study:
+    return _Study(
+        target=find_target("dlrm-bench"),
+        choices={
+            "the top MLP": ("top_mlp",),
+            "both MLPs and the interaction": ("bottom_mlp", "interaction", "top_mlp"),
+            "the whole model": ("",),
+        },
+    )
+
+
+def _quick_dlrm() -> _Study:
+    return _Study(target=find_target("dlrm-bench"), choices={"the top MLP": ("top_mlp",)})
 
 
 def _case(target: Target, paths: tuple[str, ...], timing: TimingOptions, *, backward: bool) -> Figures:
@@ -64,25 +92,22 @@ def _latency(latency: Latency) -> Mapping[str, float]:
 
 
 def _measure(quick: bool) -> Figures:
-    config, samples, tokens = (_QUICK, 2, 32) if quick else (_FULL, 4, 128)
+    studies = [_quick_dlrm()] if quick else [_transformer(), _dlrm()]
     timing = _QUICK_TIMING if quick else _TIMING
-    target = _target(config, samples, tokens)
-    target.model.eval()
+    cases: dict[str, Figures] = {}
     with thread_count(1):
-        cases = {
-            f"{'forward and backward' if backward else 'forward'}, {choice}": _case(
-                target, paths, timing, backward=backward
-            )
-            for backward in (False, True)
-            for choice, paths in _choices(config).items()
-        }
-    shape = {"layers": config.layers, "width": config.width, "vocabulary": config.vocabulary}
-    return {"shape": {**shape, "samples": samples, "tokens": tokens}, "cases": cases}
+        for study, backward in product(studies, (False,) if quick else (False, True)):
+            study.target.model.eval()
+            iteration = "forward and backward" if backward else "forward"
+            for choice, paths in study.choices.items():
+                case = _case(study.target, paths, timing, backward=backward)
+                cases[f"{study.target.name}, {iteration}, {choice}"] = case
+    return {"cases": cases}
 
 
 def _describe(report: Mapping[str, Any]) -> list[str]:
-    columns = ("iteration, compiled", "modules", "eager, ms", "compiled, ms", "predicted gain, ms", "measured gain, ms",
-               "predicted speedup", "measured speedup")  # fmt: skip
+    columns = ("model, iteration, compiled", "modules", "eager, ms", "compiled, ms", "predicted gain, ms",
+               "measured gain, ms", "predicted speedup", "measured speedup")  # fmt: skip
     rows = [
         (
             name,
@@ -97,7 +122,7 @@ def _describe(report: Mapping[str, Any]) -> list[str]:
         for name, case in report["cases"].items()
     ]
     return [
-        _INTRODUCTION.format(**report["shape"]),
+        _INTRODUCTION,
         "## Gain per iteration",
         table(columns, rows),
         "## What the figures mean",
