@@ -7,7 +7,7 @@ ready, or not done, in time.
 import multiprocessing
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
@@ -45,7 +45,7 @@ class LiveOptions:
 
     threads: int = 1
     exports: Mapping[str, FilePath] = field(default_factory=dict)
-    setup_limit_s: float = 120.0
+    setup_limit_s: float = 300.0
     drain_limit_s: float = 30.0
 
     def __post_init__(self) -> None:
@@ -92,9 +92,16 @@ class _Child:
 
 
 def serve_live(
-    plan: Plan, queries: Queries, *, policy: PolicyLike | None = None, options: LiveOptions | None = None
+    plan: Plan,
+    queries: Queries,
+    *,
+    policy: PolicyLike | None = None,
+    options: LiveOptions | None = None,
+    begun: Callable[[], None] = lambda: None,
 ) -> LiveTrace:
     """Serve the queries on this machine, every path of the plan by its model; the policy routes as they come.
+
+    `begun` is called once all processes are ready and queries are sent.
 
     Raises:
         MeasurementError: a process failed, was killed, or was not ready or done in time.
@@ -112,6 +119,7 @@ def serve_live(
             children.append(_spawn(context, name, serve_queries, (task, board), cores))
         _await_ready(children, options.setup_limit_s)
         children[0].connection.send("go")
+        begun()
         last_s = float(queries.arrival_ms_N[-1]) / MS_PER_S
         _await_end(children, board, time.monotonic() + last_s + options.drain_limit_s, options.drain_limit_s)
     return _trace(queries, board, (share.note,) if share.note else ())

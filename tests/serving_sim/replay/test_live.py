@@ -2,7 +2,6 @@ import multiprocessing
 import os
 import signal
 import threading
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -38,19 +37,16 @@ def test_every_query_is_served_once_after_it_came_and_one_at_a_time(policy: str,
     assert np.all(begins[servers:] >= ends[: len(begins) - servers])
 
 
-def test_a_worker_that_is_killed_ends_the_replay_with_an_error_that_names_it() -> None:
+def kill_worker() -> None:
+    [worker] = [one for one in multiprocessing.active_children() if "worker" in one.name]
+    os.kill(worker.pid or 0, signal.SIGKILL)
+
+
+def test_a_worker_that_is_killed_in_mid_run_ends_the_replay_with_an_error_that_names_it() -> None:
     plan = cpu_plan()
-
-    def kill() -> None:
-        while not (found := [one for one in multiprocessing.active_children() if "worker" in one.name]):
-            time.sleep(0.01)
-        time.sleep(0.5)
-        os.kill(found[0].pid or 0, signal.SIGKILL)
-
-    killer = threading.Thread(target=kill)
-    killer.start()
+    killer = threading.Timer(0.7, kill_worker)
     with pytest.raises(MeasurementError, match=r"the worker of cpu was killed \(SIGKILL\)"):
-        serve_live(plan, draw_queries(plan, 4000))
+        serve_live(plan, draw_queries(plan, 4000), begun=killer.start)
     killer.join()
     assert not multiprocessing.active_children()
 
