@@ -10,9 +10,11 @@ BENCHMARKS = (
     "fused_lookup",
     "headroom",
     "mp_cache",
+    "mp_rec_paper",
     "operator_breakdown",
     "opportunity",
     "profile_cost",
     "simulator_speed",
+    "theory",
     "training_throughput",
 )

@@ -45,7 +45,7 @@ def accuracy_claims() -> list[Claim]:
     return [
         stated("accuracy of hybrids over tables, Kaggle", 0.19, 0.19, note, unit="points"),
         stated("accuracy of hybrids over tables, Terabyte", 0.22, 0.22, note, unit="points"),
-        stated("production: accuracy of hybrids", 0.014, "not modelled", "another company's model", unit="%"),
+        stated("production: accuracy of hybrids", 0.00014, "not modelled", "another company's model", unit="%"),
         stated("production: throughput of DHE", -0.2359, "not modelled", "another company's model", unit="%"),
         stated(
             "ZionEX, 128 GPUs, tables replaced by DHE",
