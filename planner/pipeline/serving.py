@@ -1,7 +1,7 @@
 """Serve a plan in simulation, under every policy that the report compares."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,13 +11,17 @@ from planner.report import ServingInputs
 from planner.report.blocks import Rows
 from planner.report.facts import best_policy, serving_facts
 from serving_sim.capacity import CapacityResult, find_capacity
-from serving_sim.charts import latency_frame, path_share_frame, violations_over_qps
+from serving_sim.charts import latency_frame, path_share_frame
+from serving_sim.charts_cost import cost_frame
+from serving_sim.charts_load import BOUND, load_over_qps
+from serving_sim.charts_queue import queue_frame
 from serving_sim.engine import simulate
 from serving_sim.metrics import SimulationResult
 from serving_sim.plan import Path, Plan, PolicyChoice
 from serving_sim.policies import as_policy, policy_label
 from serving_sim.policies.mp_rec import FINISH_IN_SLA
 from serving_sim.policies.policy import TABLE
+from serving_sim.suitable import suitable_policies
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,12 +31,13 @@ __all__ = ["Serving", "best_static", "compared_policies", "other_slas", "serve_p
 _RATES = 12
 _SLA_FACTORS = (0.1, 0.2, 0.35, 0.5, 0.7, 1.5, 2.0, 3.0, 5.0, 10.0)
 _CAPACITY_QUERIES = 50_000
+_SPARE_SEEDS = 3
 _SWEEP_QUERIES = 50_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Serving:
-    """The plan under load, per policy label: metrics at its load, under other SLAs, capacity, violations over rates.
+    """The plan under load, per policy label: metrics at its load, under other SLAs, capacity, and a sweep over rates.
 
     `best` is the label of the policy that the report recommends, `policy` the policy itself.
     """
@@ -40,7 +45,7 @@ class Serving:
     results: Mapping[str, SimulationResult]
     slas: Rows
     capacity: CapacityResult
-    violations: "pl.DataFrame"
+    load: "pl.DataFrame"
     best: str
     policy: PolicyChoice
 
@@ -53,8 +58,14 @@ class Serving:
             latency=tuple(latency_frame(self.results).to_dicts()),
             path_share=tuple(path_share_frame(self.results[self.best]).to_dicts()),
             path_share_policy=self.best,
-            violations=tuple(self.violations.to_dicts()),
+            violations=tuple(self._late_rows().to_dicts()),
+            load=tuple(self.load.to_dicts()),
+            queue=tuple(queue_frame(self.results[self.best]).to_dicts()),
+            cost=tuple(cost_frame(self.results).to_dicts()),
         )
+
+    def _late_rows(self) -> "pl.DataFrame":
+        return self.load.filter(self.load["policy"] != BOUND).select("policy", "qps", "violation_share", "verdict")
 
 
 def simulation_rows(results: Mapping[str, SimulationResult]) -> Rows:
@@ -74,7 +85,8 @@ def best_static(plan: Plan, paths: Sequence[Path]) -> PolicyChoice:
 
 
 def compared_policies(plan: Plan) -> tuple[PolicyChoice, ...]:
-    """The plan's own policy, MP-Rec under both of its tests, table switching where there are tables, the best path.
+    """The plan's own policy, MP-Rec under both of its tests, headroom, table switching where there are tables, the best
+    path; `headroom` only where it can serve the plan.
 
     Where that path's latency is an estimate, the best of the others stands beside it.
     """
@@ -82,6 +94,7 @@ def compared_policies(plan: Plan) -> tuple[PolicyChoice, ...]:
         plan.policy,
         PolicyChoice(name="mp-rec"),
         PolicyChoice(name="mp-rec", options={"predicate": FINISH_IN_SLA}),
+        *suitable_policies(plan, (PolicyChoice(name="headroom"),)),
     ]
     if any(path.representation == TABLE for path in plan.paths):
         wanted.append(PolicyChoice(name="table-switch"))
@@ -98,9 +111,9 @@ def serve_plan(plan: Plan, progress: Progress) -> Serving:
         results = [simulate(plan, policy=policy) for policy in policies]
         stage.update(1, note="capacity")
         capacity = find_capacity(plan, policies, queries=_CAPACITY_QUERIES)
-        stage.update(2, note="violations over load")
+        stage.update(2, note="policies over load")
         short = plan.at(queries=min(plan.workload.queries, _SWEEP_QUERIES))
-        violations = violations_over_qps(short, policies, _rates(plan, capacity))
+        load = load_over_qps(short, policies, _rates(plan, capacity))
         stage.update(3)
     labelled = {result.policy: result for result in results}
     found = ServingInputs(simulations=simulation_rows(labelled), capacity=capacity.to_object())
@@ -110,11 +123,22 @@ def serve_plan(plan: Plan, progress: Progress) -> Serving:
     return Serving(
         results=labelled,
         slas=other_slas(short, choice),
-        capacity=capacity,
-        violations=violations,
+        capacity=_with_spare(plan, capacity, choice),
+        load=load,
         best=label,
         policy=choice,
     )
+
+
+def _with_spare(plan: Plan, capacity: CapacityResult, policy: PolicyChoice) -> CapacityResult:
+    """The same with what that policy has left with a device down, where there are several."""
+    if len(plan.devices) == 1:
+        return capacity
+    own = find_capacity(
+        plan, [policy], queries=_CAPACITY_QUERIES, seeds=_SPARE_SEEDS, n_plus_one=True, table_errors=False
+    ).policies[0]
+    rows = (replace(one, n_plus_one=own.n_plus_one) if one.policy == own.policy else one for one in capacity.policies)
+    return replace(capacity, policies=tuple(rows))
 
 
 def other_slas(plan: Plan, policy: PolicyChoice) -> Rows:

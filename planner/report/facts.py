@@ -45,7 +45,9 @@ class PolicyFacts:
 
     `paths` are those it used at this load, the most used first, `reach` all that it may use: its capacity rests on
     them. `price_per_hour` sums over the devices of `reach`, None where one of them has no price. Where it is
-    `overloaded`, its latency and its late queries grow with the length of the run.
+    `overloaded`, its latency and its late queries grow with the length of the run. `ci_low` to `ci_high` is what the
+    queries drawn leave open, `table_low` to `table_high` what the latencies' error bars do; `spare_qps` is the
+    capacity with `spare_device` down, the one whose loss costs most.
     """
 
     label: str
@@ -62,6 +64,10 @@ class PolicyFacts:
     price_per_hour: float | None = None
     reach: tuple[PathFacts, ...] = ()
     overloaded: bool = False
+    table_low: float | None = None
+    table_high: float | None = None
+    spare_qps: float | None = None
+    spare_device: str = ""
 
     @property
     def provenance(self) -> Provenance:
@@ -201,6 +207,7 @@ def _policy(plan: Plan, row: Row, found: Row, tail: float) -> PolicyFacts:
     used = [_path(paths[part["name"]], part["share"]) for part in row["paths"] if part["share"] > 0]
     static = bool(row.get("static", False))
     shares = {path.name: path.share for path in used}
+    spare = found.get("n_plus_one") or {}
     # A routing policy may turn to any path when the load grows.
     reach = used if static else [_path(path, shares.get(path.name, 0.0)) for path in plan.paths]
     return PolicyFacts(
@@ -218,6 +225,10 @@ def _policy(plan: Plan, row: Row, found: Row, tail: float) -> PolicyFacts:
         price_per_hour=_price([device for device in plan.devices if device.name in {path.device for path in reach}]),
         reach=tuple(reach),
         overloaded=row.get("verdict") == "overloaded",
+        table_low=found.get("table_low"),
+        table_high=found.get("table_high"),
+        spare_qps=spare.get("max_qps"),
+        spare_device=spare.get("device", ""),
     )
 
 

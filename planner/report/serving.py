@@ -1,40 +1,18 @@
 """The plan under load: per policy the latency, the routes taken, violations over load, and capacity."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import Any
 
-from planner.report.blocks import Chart, Column, Row, Rows, Section, Table
+from planner.report.blocks import Column, Rows, Section, Table
 from planner.report.cells import format_rate
 from planner.report.facts import Facts, PolicyFacts, best_policy, serving_facts
-from planner.report.frames import frame_of
 from planner.report.inputs import ServingInputs
-from planner.report.restyle import grade_marks, undash
-from planner.report.specs import capacity_spec
+from planner.report.serving_charts import capacity_charts, run_charts
 from profiles.units import format_ms
-from serving_sim.charts import latency_chart, path_share_chart, violations_chart
 
 __all__ = ["policy_rows", "serving_section"]
 
 _TITLE = "Serving"
-_HEIGHT = 260
-_LATENCY = Chart(
-    name="latency",
-    title="Latency of the queries",
-    summary="Per policy, the share of queries slower than each latency, on log scales; the vertical line is the SLA.",
-    note="Where a curve crosses the SLA's line, that share of the queries is late.",
-    spec={},
-    rows=(),
-)
-_VIOLATIONS = Chart(
-    name="violations",
-    title="Late queries over load",
-    summary="Per policy, the share of queries beyond the SLA over the offered load; the line is what the SLA allows.",
-    note="The horizontal line is the share that the SLA allows.",
-    spec={},
-    rows=(),
-    half=True,
-)
 
 
 def serving_section(plan_object: Mapping[str, Any] | None, serving: ServingInputs | None) -> Section:
@@ -56,7 +34,7 @@ def serving_section(plan_object: Mapping[str, Any] | None, serving: ServingInput
         title=_TITLE,
         short="Serving",
         prose=(_prose(facts, serving),),
-        charts=(*_run_charts(facts, serving), *_capacity_charts(facts)),
+        charts=(*run_charts(facts, serving), *capacity_charts(facts, policy_rows(facts))),
         tables=(table,),
         notes=_notes(facts, serving),
     )
@@ -84,16 +62,24 @@ def _policy_row(facts: Facts, policy: PolicyFacts, *, best: bool) -> dict[str, A
         "max_qps": policy.max_qps,
         "ci_low": policy.ci_low,
         "ci_high": policy.ci_high,
-        "interval": _interval_text(policy),
+        "interval": _interval_text(policy.ci_low, policy.ci_high),
+        "by_tables": _interval_text(policy.table_low, policy.table_high),
+        "spare": _spare_text(policy),
         "cost_per_million": facts.cost_per_million(policy),
         "provenance": policy.provenance,
     }
 
 
-def _interval_text(policy: PolicyFacts) -> str | None:
-    if policy.ci_low is None or policy.ci_high is None:
+def _interval_text(low: float | None, high: float | None) -> str | None:
+    if low is None or high is None:
         return None
-    return f"{format_rate(policy.ci_low)} to {format_rate(policy.ci_high)}"
+    return f"{format_rate(low)} to {format_rate(high)}"
+
+
+def _spare_text(policy: PolicyFacts) -> str | None:
+    if policy.spare_qps is None:
+        return None
+    return f"{format_rate(policy.spare_qps)} without {policy.spare_device}"
 
 
 def _columns(facts: Facts) -> tuple[Column, ...]:
@@ -119,7 +105,9 @@ def _columns(facts: Facts) -> tuple[Column, ...]:
             note="correct predictions in the SLA",
         ),
         Column(key="max_qps", title="Capacity /s", kind="rate", graded=True, note="most queries per second in the SLA"),
-        Column(key="interval", title=confidence, kind="range", graded=True),
+        Column(key="interval", title=confidence, kind="range", graded=True, note="from the queries drawn"),
+        Column(key="by_tables", title="By tables", kind="range", graded=True, note="from the latencies' error bars"),
+        Column(key="spare", title="One device down", kind="words", graded=True, note="capacity without the worst loss"),
         Column(
             key="cost_per_million",
             title="Cost per million",
@@ -152,78 +140,7 @@ def _notes(facts: Facts, serving: ServingInputs) -> tuple[str, ...]:
     remarks: dict[str, list[str]] = {}
     for row in (*serving.simulations, *(serving.capacity or {}).get("policies", ())):
         for note in (*row.get("notes", ()), *filter(None, (row.get("note"),))):
-            # The page shows no energy.
-            if not note.startswith("energy:"):
+            # Without power figures the page shows no energy.
+            if serving.cost or not note.startswith("energy:"):
                 remarks.setdefault(note, []).append(titles.get(row["policy"], row["policy"]))
     return tuple(f"{', '.join(policies)}: {note}" for note, policies in remarks.items())
-
-
-def _run_charts(facts: Facts, serving: ServingInputs) -> tuple[Chart, ...]:
-    """The charts of the simulator, with every policy or path drawn by what it rests on."""
-    paths = {path.name: path.provenance for policy in facts.policies for path in policy.paths}
-    latency, violations = _of_policies(serving.latency, facts), _of_policies(serving.violations, facts)
-    # A path that took no query has no share to draw, and no grade here.
-    shares = tuple(
-        {**row, "size_to": _size_to(facts, row), "provenance": paths[row["path"]]}
-        for row in serving.path_share
-        if row["path"] in paths
-    )
-    allowed = 1 - facts.percentile / 100
-    drawn: tuple[tuple[Chart, Rows, Callable[[], Any]], ...] = (
-        (_LATENCY, latency, lambda: latency_chart(frame_of(latency), facts.sla_ms)),
-        (_shares_chart(facts, serving.path_share_policy), shares, lambda: path_share_chart(frame_of(shares))),
-        (_VIOLATIONS, violations, lambda: violations_chart(frame_of(violations), allowed)),
-    )
-    return tuple(
-        replace(chart, spec={**grade_marks(undash(draw().to_dict())), "height": _HEIGHT}, rows=rows)
-        for chart, rows, draw in drawn
-        if rows
-    )
-
-
-def _size_to(facts: Facts, row: Row) -> int:
-    """The class's largest size that the workload knows."""
-    most = facts.largest_query
-    return int(row["size_to"] if most is None or most < row["size_from"] else min(row["size_to"], most))
-
-
-def _shares_chart(facts: Facts, label: str) -> Chart:
-    title = next((policy.title for policy in facts.policies if policy.label == label), label)
-    return Chart(
-        name="path_share",
-        title="Path taken, by query size",
-        summary="For each class of query sizes, the share of queries that each path took.",
-        note=f"Under {title}." if title else "",
-        spec={},
-        rows=(),
-        half=True,
-    )
-
-
-def _of_policies(rows: Rows, facts: Facts) -> Rows:
-    """The rows of the policies that were run, with their title as in the table, and their grade."""
-    policies = {policy.label: policy for policy in facts.policies}
-    known = [(row, policies[row["policy"]]) for row in rows if row["policy"] in policies]
-    return tuple({**row, "policy": policy.title, "provenance": policy.provenance} for row, policy in known)
-
-
-def _capacity_charts(facts: Facts) -> tuple[Chart, ...]:
-    rows: list[Row] = [row for row in policy_rows(facts) if row["max_qps"] is not None]
-    if not rows:
-        return ()
-    whole = tuple({**row, **_interval(row)} for row in rows)
-    return (
-        Chart(
-            name="capacity",
-            title="Capacity under the SLA",
-            summary="Per policy, the most queries per second that hold the SLA, with intervals; the line is the load.",
-            spec=capacity_spec(whole, facts.qps),
-            rows=whole,
-            note="The vertical line is the load asked for.",
-        ),
-    )
-
-
-def _interval(row: Row) -> dict[str, float]:
-    """A capacity without an interval is drawn as a point on its own."""
-    return {key: row["max_qps"] if row[key] is None else row[key] for key in ("ci_low", "ci_high")}

@@ -21,7 +21,7 @@ def labels(plan: Plan) -> list[str]:
 def test_each_policy_is_compared_once_and_the_plan_s_own_is_among_them(plan: Plan) -> None:
     found = labels(replace(plan, policy=PolicyChoice(name="table-switch")))
     assert len(set(found)) == len(found)
-    assert {"table-switch", "mp-rec", "mp-rec (predicate=finish-in-sla)"} <= set(found)
+    assert {"table-switch", "mp-rec", "mp-rec (predicate=finish-in-sla)", "headroom"} <= set(found)
     assert any(label.startswith("static") for label in found)
 
 
@@ -42,6 +42,11 @@ def test_serving_tells_the_best_policy_and_sweeps_past_every_capacity(plan: Plan
     assert serving.best in serving.results
     assert len(serving.slas) == 10
     assert {row["policy"] for row in serving.slas} == {serving.best}
-    rates: list[float] = serving.violations["qps"].to_list()
+    rates: list[float] = serving.load["qps"].to_list()
     assert min(rates) < plan.workload.qps < max(rates)
     assert max(rates) > max(policy.max_qps for policy in serving.capacity.policies)
+    spare = [policy.policy for policy in serving.capacity.policies if policy.n_plus_one is not None]
+    assert spare == [serving.best]
+    inputs = serving.to_inputs()
+    assert len(inputs.violations) < len(inputs.load)
+    assert {row["policy"] for row in inputs.cost} == set(serving.results)

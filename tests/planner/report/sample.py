@@ -140,6 +140,45 @@ def sample_serving(path: str = "hybrid@gpu", best: str = "mp-rec") -> ServingInp
             for policy, top in ((best, 1830), ("static (path=table@cpu)", 1350), ("static (path=dhe@cpu)", 240))
             for qps in range(200, 2200, 200)
         ),
+        load=tuple(
+            {
+                "policy": policy,
+                "qps": float(qps),
+                "violation_share": None if policy == "fluid bound" else min(1.0, (qps / top) ** 8 / 100),
+                "goodput_qps": None if policy == "fluid bound" else float(min(qps, top)),
+                "correct_in_sla_per_s": min(qps, top) * right * 128,
+                "right_share": min(qps, top) / qps * right,
+                "accuracy": None if policy == "fluid bound" else right,
+                "verdict": None if policy == "fluid bound" else "stable",
+            }
+            for policy, top, right in (
+                (best, 1830, 0.8028),
+                ("static (path=table@cpu)", 1350, 0.8012),
+                ("static (path=dhe@cpu)", 240, 0.8021),
+                ("fluid bound", 2900, 0.8034),
+            )
+            for qps in range(200, 2200, 200)
+        ),
+        queue=tuple(
+            {
+                "device": device,
+                "start_s": float(at),
+                "end_s": at + 1.0,
+                "mean_backlog_ms": 0.4 + 0.1 * (at % 3),
+                "max_backlog_ms": 3.0 + at % 5,
+                "mean_waiting": 0.2,
+            }
+            for device in ("cpu", "gpu")
+            for at in range(20)
+        ),
+        cost=tuple(
+            {"policy": policy, "cost_per_million_correct": cost, "energy_j_per_query": energy, "correct_per_j": 2.0}
+            for policy, cost, energy in (
+                (best, 0.0035, 0.31),
+                ("static (path=table@cpu)", 0.0036, 0.28),
+                ("static (path=dhe@cpu)", 0.0046, None),
+            )
+        ),
     )
 
 

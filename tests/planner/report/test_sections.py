@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from planner.report import ReportInputs, ServingInputs
-from planner.report.blocks import Column, Section, Table
+from planner.report.blocks import Chart, Column, Section, Table
 from planner.report.components import component_rows
 from planner.report.facts import serving_facts
 from planner.report.mapping import mapping_section, memory_rows, path_rows
@@ -15,6 +15,7 @@ from planner.report.validation import error_rows, validation_section
 from serving_sim.plan import Sizes, Workload
 from tests.planner.report.sample import (
     FINGERPRINT,
+    capacity,
     profile_row,
     sample_inputs,
     sample_plan,
@@ -50,7 +51,7 @@ def test_every_table_and_chart_has_a_name_of_its_own(sections: dict[str, Section
 
 def test_every_chart_says_in_words_what_it_shows(sections: dict[str, Section]) -> None:
     charts = [chart for section in sections.values() for chart in section.charts]
-    assert len(charts) == 9
+    assert len(charts) == 15
     assert all(chart.summary and chart.rows for chart in charts)
 
 
@@ -237,3 +238,31 @@ def test_the_machine_and_the_seeds_are_told() -> None:
     assert facts["processor"] == "AMD EPYC 7B13"
     assert facts["torch"] == "2.13.0"
     assert facts["seed of training"] == "1"
+
+
+def charts_of_serving() -> dict[str, Chart]:
+    return {chart.name: chart for chart in serving_section(sample_plan().to_object(), sample_serving()).charts}
+
+
+def test_the_bound_stands_beside_policies_in_the_charts_of_right_predictions_alone() -> None:
+    charts = charts_of_serving()
+    assert {row["series"] for row in charts["right_over_load"].rows} == {
+        "mp-rec", "table on cpu", "dhe on cpu", "fluid bound",
+    }  # fmt: skip
+    assert "fluid bound" not in {row["policy"] for row in charts["goodput"].rows}
+    assert [row["qps"] for row in charts["capacity_accuracy"].rows][:3] == [1830, 1350, 240]
+
+
+def test_a_policy_without_a_figure_has_no_bar() -> None:
+    charts = charts_of_serving()
+    assert [row["policy"] for row in charts["cost"].rows] == ["mp-rec", "table on cpu", "dhe on cpu"]
+    assert [row["policy"] for row in charts["energy"].rows] == ["mp-rec", "table on cpu"]
+    assert "mp-rec" in charts["queue"].note
+
+
+def test_the_table_tells_the_tables_interval_and_what_is_left_with_one_device_down() -> None:
+    spare = {"device": "gpu", "max_qps": 900.0, "ci_low": 880.0, "ci_high": 920.0, "by_device": {"gpu": 900.0}}
+    row = {**capacity("a", 1000), "table_low": 800.0, "table_high": 1200.0, "n_plus_one": spare}
+    serving = ServingInputs(simulations=(simulation("a", {"table@cpu": 1.0}),), capacity={"policies": [row]})
+    shown = policy_rows(serving_facts(sample_plan().to_object(), serving))[0]
+    assert (shown["by_tables"], shown["spare"]) == ("800 to 1,200", "900 without gpu")
