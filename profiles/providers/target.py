@@ -25,8 +25,14 @@ class InputBatch:
     label: str = ""
 
     def __post_init__(self) -> None:
+        where = f"batch {self.label!r}" if self.label else "batch"
         if not self.weight > 0:
-            raise InputError(f"batch {self.label!r}: weight must be > 0, but got {self.weight}")
+            raise InputError(f"{where}: weight must be > 0, but got {self.weight}")
+        # A tensor would be taken apart into its rows.
+        if not isinstance(self.args, tuple | list):
+            raise InputError(f"{where}: args must be a tuple, but got a {type(self.args).__name__}")
+        if not isinstance(self.kwargs, Mapping):
+            raise InputError(f"{where}: kwargs must be a dict, but got a {type(self.kwargs).__name__}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,6 +56,12 @@ class Target:
     compute_dtypes: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        from torch import nn
+
+        if not isinstance(self.model, nn.Module):
+            raise InputError(
+                f"target {self.name!r}: the model must be a torch.nn.Module, but is a {type(self.model).__name__}"
+            )
         if not self.batches:
             raise InputError(f"target {self.name!r}: must have at least one batch, but has none")
 
@@ -100,15 +112,11 @@ def _find(name: str, module_name: str, function_name: str) -> Any:
 
 
 def _checked(name: str, result: Any) -> Target:
-    from torch import nn
-
     if not isinstance(result, tuple) or len(result) != 2:
         raise InputError(
             f"target {name!r}: must return (model, inputs) or a Target, but returned a {type(result).__name__}"
         )
     model, inputs = result
-    if not isinstance(model, nn.Module):
-        raise InputError(f"target {name!r}: the model must be a torch.nn.Module, but is a {type(model).__name__}")
     if isinstance(inputs, list):
         batches = tuple(_batch(f"target {name!r}: batch {i}", one) for i, one in enumerate(inputs))
     else:

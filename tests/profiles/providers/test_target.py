@@ -2,10 +2,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from torch import nn
 
 from profiles.errors import InputError
-from profiles.providers import load_target
+from profiles.providers import InputBatch, Target, load_target
 
 SOURCE = """
 import torch
@@ -74,3 +75,17 @@ def test_a_function_may_give_the_whole_target() -> None:
 def test_complaints_name_the_target(name: str, complaint: str) -> None:
     with pytest.raises(InputError, match=f"target '{name}': .*{complaint}"):
         load_target(name)
+
+
+def test_a_bare_tensor_is_no_tuple_of_arguments() -> None:
+    bare: Any = torch.ones(1, 3)
+    with pytest.raises(InputError, match="batch: args must be a tuple, but got a Tensor"):
+        InputBatch(args=bare)
+    with pytest.raises(InputError, match="batch 'b': kwargs must be a dict, but got a Tensor"):
+        InputBatch(kwargs=bare, label="b")
+
+
+def test_a_model_is_a_module() -> None:
+    function: Any = torch.relu
+    with pytest.raises(InputError, match=r"the model must be a torch\.nn\.Module"):
+        Target(name="relu", model=function)
