@@ -65,7 +65,7 @@ def kind_spec(rows: Rows) -> dict[str, Any]:
             ],
         )
     )
-    return {**grade_marks(chart.to_dict()), "width": "container", "height": _BAR_HEIGHT * max(2, len(bars))}
+    return {**_graded(chart.to_dict()), "width": "container", "height": _BAR_HEIGHT * max(2, len(bars))}
 
 
 def component_rows(review: ModelReview) -> Rows:
@@ -105,7 +105,7 @@ def component_spec(rows: Rows) -> dict[str, Any]:
         tooltip=tooltip,
     )
     intervals = base.mark_rule(color="#333", strokeWidth=1.4).encode(x="low_ms:Q", x2="high_ms:Q", tooltip=tooltip)
-    spec = grade_marks(alt.layer(bars, intervals).to_dict())
+    spec = _graded(alt.layer(bars, intervals).to_dict())
     return {**spec, "width": "container", "height": 22 * len(labels) * max(1, len(devices) * 2 // 3)}
 
 
@@ -149,6 +149,15 @@ def change_spec(rows: Rows) -> dict[str, Any]:
         )
     )
     return {**chart.to_dict(), "width": "container", "height": 22 * max(2, len(labels))}
+
+
+def _graded(spec: dict[str, Any]) -> dict[str, Any]:
+    """Marks drawn by their grade, with one legend for fill and edge."""
+    body = grade_marks(spec)
+    for view in body.get("layer", [body]):
+        if "stroke" in view.get("encoding", {}):
+            view["encoding"]["stroke"] = {**view["encoding"]["stroke"], "legend": None}
+    return body
 
 
 def _bar(model: str, device: DeviceReview, models: int) -> str:

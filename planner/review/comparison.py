@@ -51,6 +51,8 @@ class ComponentDiff:
             "kind": self.kind,
             "shape": shown.shape if shown else "",
             "before_shape": self.before.shape if self.before else None,
+            "size": shown.size if shown else "",
+            "before_size": self.before.size if self.before else None,
             "matched_by": self.by,
             "before_ms": self.before.latency_ms if self.before else None,
             "after_ms": self.after.latency_ms if self.after else None,

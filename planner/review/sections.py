@@ -44,10 +44,10 @@ _DEVICE_COLUMNS = (
 )
 _COMPONENT_COLUMNS = (
     Column(key="label", title="Component"),
-    Column(key="kind", title="Kind"),
     Column(key="size", title="Size"),
     Column(key="latency_ms", title="Latency", kind="ms", graded=True),
     Column(key="interval", title="90 % interval", kind="range", graded=True),
+    Column(key="provenance", title="Latency is", kind="provenance"),
     Column(key="share", title="Share", kind="bar", graded=True, note="of the model's latency on the device"),
     Column(key="flops", title="FLOPs", kind="flops", note="by formula, 2 per multiply-add"),
     Column(key="bytes_moved", title="Bytes", kind="bytes", note="moved by formula: touched rows, weights, activations"),
@@ -56,7 +56,6 @@ _COMPONENT_COLUMNS = (
     Column(key="bandwidth_share", title="Bandwidth", kind="percent", graded=True, note="bytes/s over the published"),
     Column(key="microjoules", title="µJ", kind="number", graded=True, note="of a pass"),
     Column(key="cost_per_million", title="Cost", kind="money", graded=True, note="per million samples"),
-    Column(key="provenance", title="Latency is", kind="provenance"),
 )
 _CHANGE_COLUMNS = (
     Column(key="label", title="Component"),
@@ -217,6 +216,7 @@ def _component_table(device: str, rows: Sequence[Row], devices: int) -> Table:
     shown = tuple(
         {
             **row,
+            "size": row["size"].replace(" ", "\u00a0"),
             "interval": _interval(row["low_ms"], row["high_ms"]),
             "microjoules": None if row["energy_j"] is None else row["energy_j"] * 1e6,
         }
@@ -283,11 +283,11 @@ def _change_row(row: Row, total_ms: float) -> Row:
 
 def _what(row: Row) -> str:
     if row["before_ms"] is None:
-        return f"new: {row['shape']}"
+        return f"new: {row['size']}"
     if row["after_ms"] is None:
-        return f"gone: {row['before_shape']}"
+        return f"gone: {row['before_size']}"
     if row["shape"] != row["before_shape"]:
-        return f"{row['before_shape']} → {row['shape']}"
+        return f"{row['before_size']}, now {row['size']}"
     return "the same" if row["before_path"] == row["path"] else f"the same, was {row['before_path']}"
 
 
