@@ -4,14 +4,14 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from planner.mapping.preset_plans import DataSet, mp_rec_candidates
+from planner.mapping.preset_plans import MP_REC_ZIPF, DataSet, mp_rec_candidates
 from profiles.hardware import get_hardware
 from profiles.units import MS_PER_S, format_bytes
 from representations.specs import ModelSpec
 from serving_sim.plan import Path, Plan
 from tests.benchmarks.mp_rec_caches import MpCache, zipf_hit_rate
 from tests.benchmarks.mp_rec_claim import Claim, holds, ratio, stated
-from tests.benchmarks.mp_rec_setup import MP_REC_ZIPF, Setup, kind_latency_ms
+from tests.benchmarks.mp_rec_setup import Setup, kind_latency_ms
 
 __all__ = ["DECODER", "ENCODER", "ENERGY_KINDS", "cache_claims", "device_claims", "energy_claims", "energy_rows"]
 

@@ -86,15 +86,15 @@ _MEANING = """\
   there nearly all their queries are late, not 30.73 %. So the paper's ratios and its late queries are not of one rate
   under open arrivals. Here ratios are of queries that always wait (all counted, late ones too), and late queries of the
   rate at which tables on the CPU miss 10 ms as often as the paper's: {late_qps:,.0f} per second. At the paper's 1,000
-  our processor, which is taken to be faster than eager PyTorch makes it, is hardly late at all.
+  our processor, perhaps taken to be too fast, is hardly late at all.
 - **MP-Rec's gain.** Where queries always wait, ours is that of two devices side by side, and MP-Rec serves tables: no
   representation is as fast. What representations and caches add is accuracy wherever there is time for it, as the
   ablation shows. The paper's 18 % from switching leaves the most of its gain to representations and caches; a cache can
   bring DHE down to a table's time but not below it, so ours cannot say the same. Switching by 18 % and 0 is understood
   as one query at a time on the quicker device; side by side it would be nearly a second device's worth.
-- **The processor.** At 20 us an operator, which is usual for eager PyTorch, tables on the CPU are as late as the paper's
-  at a rate near its 1,000 queries per second, and slow-downs come near its 10.5x and 11.2x; MP-Rec's gain is then too
-  large. The catalogue's 5 us is that of compiled models, and was left as it is.
+- **The processor.** At 20 us an operator tables on the CPU are as late as the paper's at a rate near its 1,000 queries
+  per second, and slow-downs come near its 10.5x and 11.2x; MP-Rec's gain is then larger than its. That would suit a
+  host that runs operator by operator, but nothing was measured on such a processor, so the catalogue's 5 us stays.
 - **Slow-downs** grow with the size of the query, as a small pass costs its operators and a large one its products. The
   paper does not say where it stands; the default of its published code is 16 samples. Hash encoders run as one kernel
   here; the paper's are a chain of eager integer operations.

@@ -248,10 +248,15 @@ def sweep_claims(rows: Sequence[Mapping[str, float | str]], sizes: Sequence[Mapp
 
 def ablation(served: Served) -> list[dict[str, float | str]]:
     """What each part adds: at the paper's rate, at its lateness, and where queries always wait."""
-    steps = ((CPU, "table on CPU"), (SWITCH, "+ table switching"), (MP_REC, "+ representations"))
-    steps += ((ENCODED, "+ encoder cache"), (DECODED, "+ decoder cache"))
+    steps = {
+        CPU: "table on CPU",
+        SWITCH: "+ table switching",
+        MP_REC: "+ representations",
+        ENCODED: "+ encoder cache",
+        DECODED: "+ decoder cache",
+    }
     rows: list[dict[str, float | str]] = []
-    for label, step in steps:
+    for label, step in steps.items():
         paper, late = served.serve(label), served.serve(label, qps=served.late_qps)
         rows.append(
             {

@@ -167,7 +167,7 @@ def rate_when_late(plan: Plan, policy: Policy, late: float) -> float:
     for _ in range(_BISECTIONS):
         middle = (low * high) ** 0.5
         low, high = (middle, high) if late_share(plan, policy, qps=middle) < late else (low, middle)
-    return high
+    return float(high)
 
 
 def mean_service_ms(plan: Plan) -> Floats:
