@@ -57,7 +57,7 @@ def cost_chart(frame: "pl.DataFrame", figure: str) -> "alt.LayerChart | None":
     bars = base.mark_bar().encode(tooltip=tooltip)
     figures = base.mark_text(align="left", dx=4).encode(text=alt.Text(f"{figure}:Q", format=",.3g"))
     chart: alt.LayerChart = bars + figures
-    return themed(chart.properties(title=title.capitalize(), height=_STEP * len(known)))
+    return themed(chart.properties(title=title[0].upper() + title[1:], height=_STEP * len(known)))
 
 
 def _correct_per_j(result: SimulationResult) -> float | None:

@@ -185,7 +185,9 @@ def _known(rows: Rows, figure: str) -> Rows:
 
 
 def _drawn(chart: Chart, draw: Draw) -> Chart:
-    spec = grade_marks(undash(draw(chart.rows).to_dict()))
+    plain = undash(draw(chart.rows).to_dict())
+    # An area has no dashes to show a grade by.
+    spec = plain if chart.name == "queue" else grade_marks(plain)
     return replace(chart, spec={**spec, "height": _height(chart)})
 
 
