@@ -20,14 +20,16 @@ from profiles.units import MS_PER_S, format_ms
 from serving_sim import kernels
 from serving_sim.early_stopping import most_late
 from serving_sim.engine import warmup_of
+from serving_sim.events import event_plan, start_with
 from serving_sim.fluid_bound import FluidRows, collect_rows, upper_bound_qps
 from serving_sim.histogram import rank
 from serving_sim.kernels import Chunk, Rule
 from serving_sim.metrics import holds_sla
 from serving_sim.paths import PathTables, compile_paths
 from serving_sim.plan import HIGHEST_QPS, LOWEST_QPS, Plan
-from serving_sim.policies import Policy, routing_context
+from serving_sim.policies import Policy, compile_rule
 from serving_sim.run import Run, start_run
+from serving_sim.run_bound import cheapest_paths
 from serving_sim.sizes import mean_load_size
 from serving_sim.workload import WorkloadStream, at_rate, empty_chunk
 
@@ -67,9 +69,18 @@ class Trial:
     def serve(self, policy: Policy, qps: float) -> Run:
         """Serve the queries at that rate."""
         plan, queries = self.plan.at(qps=qps), len(self.chunk.size_N)
-        rule = policy.compile(routing_context(plan, self.mean_samples))
-        run = start_run(self.tables.arrays, rule, qps=qps, sla_ms=plan.workload.slas_ms, warmup=warmup_of(queries))
+        rule = compile_rule(policy, plan, self.mean_samples)
+        general = event_plan(plan, rule)
+        run = start_run(
+            self.tables.arrays,
+            rule,
+            qps=qps,
+            sla_ms=plan.workload.slas_ms,
+            warmup=warmup_of(queries),
+            events=None if general is None else start_with(general, len(self.tables.spreads), queries),
+        )
         run.serve(at_rate(self.chunk, plan.workload, plan.seed), queries)
+        run.finish()
         return run
 
     def holds(self, policy: Policy, qps: float) -> bool:
@@ -86,7 +97,9 @@ class Trial:
         last_arrival_ms, queries = float(run.queues.clock_ms[0]), len(self.chunk.size_N)
         drain_ms = float(run.totals.sums[kernels.LAST_FINISH_MS]) - last_arrival_ms
         share = max(_GROWTH_SHARE, _GROWTH_SIGMAS / math.sqrt(queries))
-        return drain_ms - float(self.chunk.service_ms_N.max()) > share * last_arrival_ms
+        # The general loop leaves the chunk as it was drawn.
+        service_ms = 0.0 if run.events is not None else float(self.chunk.service_ms_N.max())
+        return drain_ms - service_ms > share * last_arrival_ms
 
     def rows(self) -> FluidRows:
         """The queries as rows of the fluid program."""
@@ -94,9 +107,11 @@ class Trial:
 
     def rows_and_share(self, policy: Policy) -> tuple[FluidRows, float]:
         """The rows on the paths of the policy's rule, and the share of queries that it has to serve."""
-        rule = policy.compile(routing_context(self.plan, self.mean_samples))
+        rule = compile_rule(policy, self.plan, self.mean_samples)
         used = rule.path_E[:1] if rule.kind == kernels.FIXED else np.unique(rule.path_E)
-        return self.rows().on_paths(used), served_share_of(rule, self.plan.workload.percentile, len(self.chunk.size_N))
+        paths = cheapest_paths(self.tables.arrays, rule, event_plan(self.plan, rule))
+        rows = collect_rows(self.chunk, 0, len(self.chunk.size_N), paths)
+        return rows.on_paths(used), served_share_of(rule, self.plan.workload.percentile, len(self.chunk.size_N))
 
 
 def draw_trial(plan: Plan, queries: int, tables: PathTables | None = None, *, early_stopping: bool = False) -> Trial:

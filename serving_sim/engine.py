@@ -4,7 +4,8 @@ The first 1 % of a run's queries (10,000 at most) warm the queues up: they are s
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, replace
+from copy import deepcopy
+from dataclasses import dataclass, fields, replace
 from time import perf_counter
 from typing import Any
 
@@ -14,13 +15,14 @@ from numpy.typing import NDArray
 from profiles.errors import InputError
 from profiles.units import MS_PER_S
 from serving_sim.backlog import MOST_BINS, Backlog
-from serving_sim.fluid_bound import FluidRows, best_prices, bound_at, collect_rows
-from serving_sim.kernels import COUNTED, FIRST_MS, Chunk, dual_sum_chunk
+from serving_sim.events import event_plan, start_with
+from serving_sim.kernels import COUNTED, Chunk
 from serving_sim.metrics import SimulationResult, summarise
-from serving_sim.paths import PathTables, compile_paths
+from serving_sim.paths import compile_paths
 from serving_sim.plan import Plan
-from serving_sim.policies import Policy, PolicyLike, as_policy, policy_label, routing_context
+from serving_sim.policies import Policy, PolicyLike, as_policy, compile_rule, policy_label
 from serving_sim.run import Run, start_run
+from serving_sim.run_bound import RunBound, start_bound
 from serving_sim.shared_queries import QueryStream, SharedQueries
 from serving_sim.workload import WorkloadStream, empty_chunk
 
@@ -34,9 +36,6 @@ __all__ = [
     "trace_run",
     "warmup_of",
 ]
-
-# Queries from which the bound's prices are found where service times scatter, so that each query is a row of its own.
-_PILOT_QUERIES = 16_384
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,11 +83,8 @@ class Simulation:
     run: Run
     backlog: Backlog
     stream: QueryStream
-    bounded: bool
-    prices_D: NDArray[np.float64] | None
+    bound: RunBound | None
     chunk: Chunk
-    worth: NDArray[np.float64] = field(default_factory=lambda: np.zeros(1))
-    served: int = 0
     seconds: float = 0.0
 
     def advance(self, queries: int) -> None:
@@ -96,42 +92,46 @@ class Simulation:
         for _ in self.chunks(queries):
             pass
 
-    def chunks(self, queries: int) -> Iterator[int]:
-        """Serve the next queries and stop after each chunk, of which the first so many places of `chunk` are filled."""
+    def chunks(self, queries: int) -> Iterator[tuple[Chunk, int]]:
+        """Serve the next queries; after each chunk, the queries that are done now: so many places of a chunk.
+
+        They come in the order of arrival. `ending` gives those that are still in the system.
+        """
         left = queries
         while left > 0:
             count = min(left, len(self.chunk.size_N))
             start = perf_counter()
-            self._serve(count)
+            done = self._serve(count)
             self.seconds += perf_counter() - start
             left -= count
-            yield count
+            yield done
 
-    def _serve(self, count: int) -> None:
+    def ending(self) -> "Simulation":
+        """A copy of this simulation with all queries at their end and none to follow."""
+        bound = None if self.bound is None else self.bound.copy()
+        ended = replace(self, run=self.run.copy(), backlog=deepcopy(self.backlog), bound=bound)
+        if (left := ended.run.finish()) is not None:
+            ended.note(*left)
+        return ended
+
+    def note(self, chunk: Chunk, count: int) -> tuple[Chunk, int]:
+        """Keep what the queue over time and the bound need of queries that are done."""
+        self.backlog.add(chunk, count, self.run.paths.device_P)
+        if self.bound is not None:
+            self.bound.add(chunk, count, self.run.warmup)
+        return chunk, count
+
+    def _serve(self, count: int) -> tuple[Chunk, int]:
         self.stream.fill(self.chunk, count)
-        self.run.serve(self.chunk, count)
-        self.backlog.add(self.chunk, count, self.run.paths.device_P)
-        if self.prices_D is not None:
-            skip = min(max(self.run.warmup - self.served, 0), count)
-            dual_sum_chunk(self.chunk, count, skip, self.run.sla_ms, self.prices_D, self.run.paths, self.worth)
-        self.served += count
+        return self.note(*self.run.serve(self.chunk, count))
 
     def result(self) -> SimulationResult:
         """What the queries served so far came to."""
-        if self.run.totals.counts[COUNTED] == 0:
+        ended = self if self.run.events is None else self.ending()
+        if ended.run.totals.counts[COUNTED] == 0:
             raise InputError("queries: must be > 0 for a result, but none was served")
-        label = policy_label(self.policy)
-        return summarise(self.plan, label, self.run, self.backlog, self.seconds, self._bound())
-
-    def _bound(self) -> float | None:
-        if not self.bounded:
-            return None
-        window_ms = self.run.queues.clock_ms[0] - self.run.totals.sums[FIRST_MS] + self.run.sla_ms
-        available_ms_D = self.run.paths.servers_D * window_ms
-        if self.prices_D is not None:
-            return float(self.worth[0] + self.prices_D @ available_ms_D)
-        rows = _counted_rows(self.run)
-        return bound_at(rows, best_prices(rows, np.inf, available_ms_D), available_ms_D)[0]
+        bound = None if ended.bound is None else ended.bound.value(ended.run)
+        return summarise(self.plan, policy_label(self.policy), ended.run, ended.backlog, self.seconds, bound)
 
 
 def simulate(
@@ -194,16 +194,19 @@ def start_simulation(
     options = options or SimulationOptions()
     router = as_policy(plan.policy if policy is None else policy)
     load, tables = plan.workload, shared.tables(plan) if shared else compile_paths(plan)
+    rule = compile_rule(router, plan)
+    events = event_plan(plan, rule)
+    warmup = warmup_of(load.queries)
     run = start_run(
         tables.arrays,
-        router.compile(routing_context(plan)),
+        rule,
         qps=load.qps,
         sla_ms=load.slas_ms,
-        warmup=warmup_of(load.queries),
+        warmup=warmup,
         exact=load.queries if load.queries <= options.exact_queries else 0,
+        events=None if events is None else start_with(events, len(tables.spreads), load.queries),
     )
     chunk = empty_chunk(min(options.chunk_queries, load.queries), len(tables.spreads))
-    bounded = options.fluid_bound and _service_is_at_least_drawn(tables)
     backlog = Backlog(bin_ms=1.1 * load.queries * MS_PER_S / load.qps / MOST_BINS, devices=len(plan.devices))
     # Loads the compiled code before any clock runs.
     run.serve(chunk, 0)
@@ -214,8 +217,7 @@ def start_simulation(
         run=run,
         backlog=backlog,
         stream=shared.stream(plan) if shared else WorkloadStream(load, tables.spreads, plan.seed),
-        bounded=bounded,
-        prices_D=_pilot_prices(plan, tables) if bounded and tables.arrays.uncertain_D.any() else None,
+        bound=start_bound(plan, tables, rule, events, warmup) if options.fluid_bound else None,
         chunk=chunk,
     )
 
@@ -225,42 +227,13 @@ def trace_run(plan: Plan, *, policy: PolicyLike | None = None, options: Simulati
     simulation = start_simulation(plan, policy=policy, options=options)
     names = [part.name for part in fields(QueryTrace)]
     parts: dict[str, list[NDArray[Any]]] = {name: [] for name in names}
-    for count in simulation.chunks(plan.workload.queries):
-        for name in names:
-            parts[name].append(getattr(simulation.chunk, name)[:count].copy())
+    for chunk, count in simulation.chunks(plan.workload.queries):
+        _append(parts, chunk, count)
+    if (left := simulation.run.finish()) is not None:
+        _append(parts, *left)
     return QueryTrace(**{name: np.concatenate(values) for name, values in parts.items()})
 
 
-def _service_is_at_least_drawn(tables: PathTables) -> bool:
-    """Whether no query is served in less time than its draws say, on which the fluid bound rests."""
-    conditions_PF = tables.arrays.conditions_PF
-    return bool(np.all(conditions_PF[:, 1] >= 1) and np.all(conditions_PF[:, 2] == 0))
-
-
-def _counted_rows(run: Run) -> FluidRows:
-    """What was counted, by class and size; paths that take longer than the class's SLA are closed.
-
-    Only for service times that do not scatter.
-    """
-    class_R, size_R = np.nonzero(run.totals.queries_CS)
-    service_ms_RP = run.paths.service_ms_SP[size_R]
-    late_RP = service_ms_RP > run.sla_ms_C[class_R, np.newaxis]
-    return FluidRows(
-        weight_R=run.totals.queries_CS[class_R, size_R].astype(np.float64),
-        worth_RP=np.outer(size_R.astype(np.float64), run.paths.accuracy_P),
-        service_ms_RP=np.where(late_RP, np.inf, service_ms_RP),
-        paths=run.paths,
-    )
-
-
-def _pilot_prices(plan: Plan, tables: PathTables) -> NDArray[np.float64]:
-    """Prices of device time for the fluid bound, from the run's first queries; any prices give a valid bound."""
-    load = plan.workload
-    pilot, counted = min(load.queries, _PILOT_QUERIES), load.queries - warmup_of(load.queries)
-    chunk = empty_chunk(pilot, len(tables.spreads))
-    WorkloadStream(load, tables.spreads, plan.seed).fill(chunk, pilot)
-    first = warmup_of(load.queries) if pilot == load.queries else 0
-    gaps = float(chunk.gap_N[first + 1 : pilot].sum())
-    window_ms = gaps * MS_PER_S / load.qps + load.sla_ms * (pilot - first) / counted
-    rows = collect_rows(chunk, first, pilot, tables.arrays)
-    return best_prices(rows, load.sla_ms, window_ms * tables.arrays.servers_D.astype(np.float64))
+def _append(parts: dict[str, list[NDArray[Any]]], chunk: Chunk, count: int) -> None:
+    for name, values in parts.items():
+        values.append(getattr(chunk, name)[:count].copy())

@@ -10,7 +10,7 @@ run's start, from mean latencies over time: where that is far more, the start is
 Verdict:
 - `stable`: no device is busy more than 90 % of the time;
 - `overloaded`: one is, and at the last arrival the work still queued (the drain, the time until the last finish)
-  exceeds the SLA and 1 % of the run: the backlog grows;
+  exceeds the SLA and 1 % of the run: the backlog grows; or more queries were in the system than it holds;
 - `near-saturation`: else.
 
 The verdict says nothing of the SLA: a stable run may be late for other reasons. `holds_sla` says whether the SLA's
@@ -212,6 +212,8 @@ def _utilisation(run: Run) -> list[float]:
 
 
 def _verdict(run: Run, busiest: float) -> Verdict:
+    if run.overflow:
+        return "overloaded"
     last_arrival_ms = float(run.queues.clock_ms[0])
     drain_ms = float(run.totals.sums[kernels.LAST_FINISH_MS]) - last_arrival_ms
     return verdict_of(busiest, drain_ms, last_arrival_ms, run.sla_ms)

@@ -16,20 +16,25 @@ from profiles.errors import InputError
 from serving_sim.ids import hit_rate
 from serving_sim.kernels import PathArrays
 from serving_sim.misses import MissEffect, Misses
-from serving_sim.plan import Cache, Device, LatencyTable, Path, Plan
+from serving_sim.plan import Cache, LatencyTable, Path, Plan
+from serving_sim.reliability import closed_paths
 
-__all__ = ["LARGEST_SIZE", "PathTables", "Spread", "compile_paths", "service_ms"]
+__all__ = ["LARGEST_SIZE", "PathTables", "Spread", "compile_paths", "conditions_of", "service_ms", "shard_spreads"]
 
 LARGEST_SIZE = 2**20
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Spread:
-    """How single service times scatter about the mean: a factor of mean 1, times the effect of a cache's misses."""
+    """How single service times scatter about the mean: a factor of mean 1, times the effect of a cache's misses.
+
+    Spreads of one `draw` take the same draws: those of all paths are 0, each shard has its own.
+    """
 
     kind: str = "none"
     sigma: float = 0.0
     effect: MissEffect | None = None
+    draw: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -52,26 +57,29 @@ def service_ms(
     return times
 
 
-def compile_paths(plan: Plan) -> PathTables:
-    """The plan's paths and devices as arrays, for sizes up to the workload's maximum.
+def compile_paths(plan: Plan, *, largest: int = 0) -> PathTables:
+    """The plan's paths and devices as arrays, for sizes up to the workload's maximum, and up to `largest`.
+
+    A path that needs a device which failed takes infinitely long.
 
     Raises:
-        InputError: the maximum is above 2^20 samples, or the plan says something that no loop serves.
+        InputError: the maximum is above 2^20 samples.
     """
-    _require_served(plan)
-    maximum = plan.workload.largest_size
+    maximum = max(plan.workload.largest_size, largest)
     if maximum > LARGEST_SIZE:
         raise InputError(f"workload.sizes.maximum: must be <= {LARGEST_SIZE}, but got {maximum}")
     sizes = np.arange(1, maximum + 1, dtype=np.int64)
     service_ms_SP = np.zeros((maximum + 1, len(plan.paths)))
+    closed = closed_paths(plan)
     misses = {cache.name: _misses(cache, plan) for cache in plan.caches}
     effects = [_effect(path, misses, sizes) for path in plan.paths]
     spread_of = [_spread(path, effect) for path, effect in zip(plan.paths, effects, strict=True)]
-    spreads = tuple(dict.fromkeys(spread_of))
+    spreads = tuple(dict.fromkeys([*spread_of, *shard_spreads(plan)]))
     for column, (path, effect) in enumerate(zip(plan.paths, effects, strict=True)):
         service_ms_SP[1:, column] = (
             path.host_ms + service_ms(path.latency, sizes) if effect is None else effect.expected_ms_S[1:]
         )
+    service_ms_SP[1:, [path.name in closed for path in plan.paths]] = np.inf
     arrays = PathArrays(
         service_ms_SP=service_ms_SP,
         device_P=_integers([plan.device_of(path) for path in plan.paths]),
@@ -81,21 +89,9 @@ def compile_paths(plan: Plan) -> PathTables:
         last_size_P=_integers([path.latency.sizes[-1] for path in plan.paths]),
         servers_D=_integers([device.servers for device in plan.devices]),
         uncertain_D=_integers([_is_uncertain(plan, device.name) for device in plan.devices]),
-        conditions_PF=_conditions(plan.paths),
+        conditions_PF=conditions_of([path.latency for path in plan.paths]),
     )
     return PathTables(arrays=arrays, spreads=spreads)
-
-
-def _require_served(plan: Plan) -> None:
-    """Failures, outages, warm-up and shards are part of a plan, but these loops do not follow them."""
-    for device in plan.devices:
-        default = Device(name=device.name)
-        for key in ("state", "mtbf_s", "outages", "warm_up_s"):
-            if getattr(device, key) != getattr(default, key):
-                raise InputError(f"devices.{device.name}.{key}: is not simulated, but got {getattr(device, key)}")
-    for path in plan.paths:
-        if path.shards:
-            raise InputError(f"paths.{path.name}.shards: are not simulated, but got {len(path.shards)}")
 
 
 def _misses(cache: Cache, plan: Plan) -> Misses:
@@ -130,16 +126,16 @@ def _is_uncertain(plan: Plan, device: str) -> bool:
     return any(table.spread != "none" or table.miss_shares or table.idle_gap for table in tables)
 
 
-def _conditions(paths: Sequence[Path]) -> NDArray[np.float64]:
-    """No row where service depends neither on idleness nor on the query before."""
+def conditions_of(latencies: Sequence[LatencyTable]) -> NDArray[np.float64]:
+    """The rows of `conditions_PF`; none where service depends neither on idleness nor on the query before."""
     rows = [
         (
-            path.latency.idle_gap.after_ms if path.latency.idle_gap else np.inf,
-            path.latency.idle_gap.factor if path.latency.idle_gap else 1.0,
-            path.latency.correlation if path.latency.sigma else 0.0,
-            path.latency.sigma,
+            latency.idle_gap.after_ms if latency.idle_gap else np.inf,
+            latency.idle_gap.factor if latency.idle_gap else 1.0,
+            latency.correlation if latency.sigma else 0.0,
+            latency.sigma,
         )
-        for path in paths
+        for latency in latencies
     ]
     is_none = all(np.isinf(after_ms) and not correlation for after_ms, _, correlation, _ in rows)
     return np.array([] if is_none else rows, dtype=np.float64).reshape(-1, 4)
@@ -148,6 +144,15 @@ def _conditions(paths: Sequence[Path]) -> NDArray[np.float64]:
 def _spread(path: Path, effect: MissEffect | None) -> Spread:
     kind = path.latency.spread
     return Spread(kind=kind, sigma=path.latency.sigma if kind == "lognormal" else 0.0, effect=effect)
+
+
+def shard_spreads(plan: Plan) -> list[Spread]:
+    """The spread of each shard, those of the first path first."""
+    tables = [shard.latency for path in plan.paths for shard in path.shards]
+    return [
+        Spread(kind=table.spread, sigma=table.sigma, draw=1 + place) if table.spread != "none" else Spread()
+        for place, table in enumerate(tables)
+    ]
 
 
 def _integers(values: Sequence[int]) -> NDArray[np.int64]:

@@ -6,12 +6,18 @@ from dataclasses import replace
 from profiles.errors import InputError, UnknownNameError
 from serving_sim.plan import Device, Path, Plan
 
-__all__ = ["plans_without_one_device", "runs_on", "without_device"]
+__all__ = ["closed_paths", "plans_without_one_device", "runs_on", "without_device"]
 
 
 def runs_on(path: Path, device: str) -> bool:
     """Whether the path or one of its shards needs the device."""
     return path.device == device or any(shard.device == device for shard in path.shards)
+
+
+def closed_paths(plan: Plan) -> frozenset[str]:
+    """Names of the paths that need a device which failed."""
+    failed = [device.name for device in plan.devices if device.state == "failed"]
+    return frozenset(path.name for path in plan.paths for device in failed if runs_on(path, device))
 
 
 def without_device(plan: Plan, name: str) -> Plan:

@@ -20,6 +20,7 @@ def result_notes(plan: Plan, run: Run, counted: int, settling_share: float) -> t
         notes.append(f"{extrapolated} queries ({share:.3%}) had a size outside the latency table of their path")
     if refused := int(run.totals.counts[kernels.REFUSED]):
         notes.append(f"{refused} queries ({refused / counted:.3%}) were refused, and count as late")
+    notes += _event_notes(run)
     if settling_share > _LONG_START:
         notes.append(
             f"the first {settling_share:.0%} of the run are unlike the rest (MSER on mean latencies), but are counted "
@@ -28,6 +29,20 @@ def result_notes(plan: Plan, run: Run, counted: int, settling_share: float) -> t
     if any(device.busy_w is not None and device.idle_w is None for device in plan.devices):
         notes.append("energy: a device without a known idle power counts as drawing none while idle")
     return (*notes, _sla_note(plan.workload.percentile, run, counted))
+
+
+def _event_notes(run: Run) -> list[str]:
+    if run.events is None:
+        return []
+    cursor_F, notes = run.events.state.cursor_F.tolist(), []
+    if lost := cursor_F[kernels.LOSSES]:
+        notes.append(f"a server went down under a query {lost} times; each was served again")
+    if given_up := cursor_F[kernels.GIVEN_UP]:
+        notes.append(f"{given_up} queries were given up, as no server stayed up for long enough")
+    if run.overflow:
+        held = len(run.events.state.queries_H)
+        notes.append(f"{run.overflow} queries were refused, as {held} were in the system, which holds no more")
+    return notes
 
 
 def _unmeetable_slas(plan: Plan, run: Run) -> list[str]:

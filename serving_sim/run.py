@@ -1,18 +1,22 @@
-"""One run of the event kernel: a compiled plan, its queues and totals. The engine and the capacity search drive it."""
+"""One run: a compiled plan, its queues and totals, served by the fastest loop that can. Others drive it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from profiles.errors import InputError
 from profiles.units import MS_PER_S
+from serving_sim.events import Events, batching_of
 from serving_sim.kernels import (
     BINS,
     FIXED,
     MOST_WAITING,
+    OVERFLOW,
     PRICED,
     SIZE_CLASSES,
+    SPLIT,
     Chunk,
     Floats,
     Market,
@@ -26,6 +30,7 @@ from serving_sim.kernels import (
     compile_steps,
     new_market,
     serve_chunk,
+    serve_events,
     serve_fixed,
     serve_pair,
     serve_priced,
@@ -42,13 +47,15 @@ _FIGURES = 8
 class Run:
     """State of a run under way; `serve` advances it. Nothing is shared with any other run but the read-only paths.
 
-    `steps` is the rule worked out by size, where it can be; `market` what a rule by prices has learned.
+    `steps` is the rule worked out by size, where it can be; `market` what a rule by prices has learned; `events` the
+    general loop, where the run needs it.
     """
 
     paths: PathArrays
     rule: Rule
     steps: Steps | None
     market: Market | None
+    events: Events | None
     queues: Queues
     waiting: Waiting
     totals: Totals
@@ -61,8 +68,19 @@ class Run:
         """That of the class with the loosest."""
         return float(self.sla_ms_C.max())
 
-    def serve(self, chunk: Chunk, count: int) -> None:
-        """Serve the next `count` queries, which the chunk holds drawn."""
+    @property
+    def overflow(self) -> int:
+        """Queries refused for want of a place in the system."""
+        return 0 if self.events is None else int(self.events.state.cursor_F[OVERFLOW])
+
+    def serve(self, chunk: Chunk, count: int) -> tuple[Chunk, int]:
+        """Serve the next `count` queries, which the chunk holds drawn.
+
+        Returns the chunk that holds those that are done now, in the order of arrival, and how many: all of them, but
+        for the general loop, where a query is done only once those before it are.
+        """
+        if self.events is not None:
+            return self._serve_events(chunk, count, self.gap_ms)
         rule, steps, servers_D = self.rule, self.steps, self.paths.servers_D
         if rule.kind == FIXED and not self.paths.conditions_PF.size:
             serve_fixed(chunk, count, self.gap_ms, int(rule.path_E[0]), self.paths, self.queues)
@@ -75,26 +93,57 @@ class Run:
         else:
             serve_steps(chunk, count, self.gap_ms, rule.path_E, steps, servers_D, self.queues)
         account_chunk(chunk, count, self.warmup, self.sla_ms_C, self.paths, self.queues.busy_ms_D, self.totals)
+        return chunk, count
+
+    def finish(self) -> tuple[Chunk, int] | None:
+        """Let the queries in the system come to their end, with none to follow; none where all are done already."""
+        if self.events is None or self.events.done is None:
+            return None
+        return self._serve_events(self.events.done, 0, np.inf)
+
+    def copy(self) -> "Run":
+        """A run that goes on from here by itself."""
+        queues, totals, events = deepcopy((self.queues, self.totals, self.events))
+        market, waiting = deepcopy((self.market, self.waiting))
+        return replace(self, queues=queues, totals=totals, events=events, market=market, waiting=waiting)
+
+    def _serve_events(self, chunk: Chunk, count: int, gap_ms: float) -> tuple[Chunk, int]:
+        events = self.events
+        if events is None:
+            return chunk, 0
+        room = events.room_for(chunk, count)
+        done = serve_events(chunk, count, gap_ms, self.rule, events.plan, events.state, self.queues, room)
+        # The loop has counted the time that servers were busy, lost services too.
+        unused_D = np.zeros(len(self.paths.servers_D))
+        account_chunk(room, done, self.warmup, self.sla_ms_C, self.paths, unused_D, self.totals)
+        return room, done
 
 
 def start_run(
-    paths: PathArrays, rule: Rule, *, qps: float, sla_ms: float | Sequence[float], warmup: int = 0, exact: int = 0
+    paths: PathArrays,
+    rule: Rule,
+    *,
+    qps: float,
+    sla_ms: float | Sequence[float],
+    warmup: int = 0,
+    exact: int = 0,
+    events: Events | None = None,
 ) -> Run:
     """A run at time 0 with idle devices; the first `warmup` queries are served but not counted.
 
     `sla_ms` is that of all queries or of each class; a rule that knows no classes treats them alike. `exact` latencies
-    are kept as they are, beside the histogram.
+    are kept as they are, beside the histogram. `events` is the general loop at time 0, where plan or rule need it.
+
+    Raises:
+        InputError: limits for other classes than there are, or a rule that needs `events`.
     """
     devices, servers = len(paths.servers_D), int(paths.servers_D.max())
     sla_ms_C = np.atleast_1d(np.array(sla_ms, dtype=np.float64))
     classes = len(sla_ms_C)
     if len(rule.limit_ms_CE) not in (1, classes):
         raise InputError(f"policy: its rule must have limits for {classes} classes, but has {len(rule.limit_ms_CE)}")
-    if rule.kind == PRICED and paths.conditions_PF.size:
-        raise InputError(
-            "policy: one that prices device time follows neither idle_gap nor correlation of a path's latency; "
-            "choose another, or leave these out"
-        )
+    if events is None and (rule.kind == SPLIT or batching_of(rule)[0]):
+        raise InputError("policy: joins or splits queries, which a run without events does not")
     limit_ms_CE = np.ascontiguousarray(np.broadcast_to(rule.limit_ms_CE, (classes, len(rule.path_E))))
     rule = rule._replace(limit_ms_CE=limit_ms_CE)
     queues = Queues(
@@ -118,6 +167,7 @@ def start_run(
         rule=rule,
         steps=compile_steps(rule, paths),
         market=new_market(paths, limit_ms_CE[:, 0]) if rule.kind == PRICED else None,
+        events=events,
         queues=queues,
         waiting=_nothing_waiting(devices, servers),
         totals=totals,

@@ -21,12 +21,14 @@ from serving_sim.plan import Workload
 from serving_sim.rates import is_steady
 from serving_sim.sizes import SizeStream
 
-__all__ = ["WorkloadStream", "at_rate", "empty_chunk"]
+__all__ = ["WorkloadStream", "at_rate", "empty_chunk", "failure_keys"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 # The place of a name is its child seed: append only.
-_CHILD_SEEDS = ("arrivals", "sizes", "normal", "exponential", "rotation", "bursts", "classes", "misses")
+_CHILD_SEEDS = ("arrivals", "sizes", "normal", "exponential", "rotation", "bursts", "classes", "misses", "failures")
+# What a spread is drawn from.
+_DRAWN = {"lognormal": "normal", "exponential": "exponential"}
 
 
 class WorkloadStream:
@@ -41,7 +43,13 @@ class WorkloadStream:
 
     def __init__(self, workload: Workload, spreads: Sequence[Spread], seed: int, *, timed: bool = True) -> None:
         self._spreads = tuple(spreads)
-        self._rngs = {name: _generator(seed, name) for name in ("normal", "exponential", "classes")}
+        self._classes = _generator(seed, "classes")
+        # The draws of all paths keep the seed that they had before shards had their own.
+        self._draws = {
+            (spread.kind, spread.draw): _generator(seed, _DRAWN[spread.kind], *((spread.draw,) if spread.draw else ()))
+            for spread in self._spreads
+            if spread.kind in _DRAWN
+        }
         rotation = float(_generator(seed, "rotation").random())
         self._gaps = GapStream(workload.arrivals, _generator(seed, "arrivals"), rotation)
         self._timer = _gap_timer(workload, seed) if timed else None
@@ -67,22 +75,23 @@ class WorkloadStream:
             class_N[:] = 0
             size_N[:] = self._sizes[0].next(len(size_N))
             return
-        class_N[:] = np.searchsorted(self._steps_C, self._rngs["classes"].random(len(size_N)), side="right")
+        class_N[:] = np.searchsorted(self._steps_C, self._classes.random(len(size_N)), side="right")
         for place, sizes in enumerate(self._sizes):
             is_own_N = class_N == place
             size_N[is_own_N] = sizes.next(int(is_own_N.sum()))
 
     def _fill_factors(self, size_N: Ints, factor_KN: Floats) -> None:
         count = len(size_N)
-        kinds = {spread.kind for spread in self._spreads}
-        normal_N = self._rngs["normal"].standard_normal(count) if "lognormal" in kinds else None
-        exponential_N = self._rngs["exponential"].standard_exponential(count) if "exponential" in kinds else None
+        drawn = {
+            key: rng.standard_normal(count) if key[0] == "lognormal" else rng.standard_exponential(count)
+            for key, rng in self._draws.items()
+        }
         shares = self._miss_shares(size_N)
         for row, spread in enumerate(self._spreads):
-            if spread.kind == "lognormal" and normal_N is not None:
-                factor_KN[row] = np.exp(spread.sigma * normal_N - spread.sigma**2 / 2)
-            elif spread.kind == "exponential" and exponential_N is not None:
-                factor_KN[row] = exponential_N
+            if spread.kind == "lognormal":
+                factor_KN[row] = np.exp(spread.sigma * drawn[spread.kind, spread.draw] - spread.sigma**2 / 2)
+            elif spread.kind == "exponential":
+                factor_KN[row] = drawn[spread.kind, spread.draw]
             else:
                 factor_KN[row] = 1.0
             if spread.effect is not None:
@@ -120,6 +129,12 @@ def empty_chunk(queries: int, spreads: int) -> Chunk:
     )
 
 
+def failure_keys(seed: int, devices: int) -> NDArray[np.uint64]:
+    """A key for each device, from which the failures of its servers are drawn."""
+    sequences = [_sequence(seed, "failures", place) for place in range(devices)]
+    return np.array([sequence.generate_state(1, np.uint64)[0] for sequence in sequences], dtype=np.uint64)
+
+
 def _gap_timer(workload: Workload, seed: int) -> GapTimer:
     return GapTimer(workload.arrivals, workload.qps, _generator(seed, "bursts"))
 
@@ -127,5 +142,8 @@ def _gap_timer(workload: Workload, seed: int) -> GapTimer:
 def _generator(seed: int, name: str, *place: int) -> np.random.Generator:
     if seed < 0:
         raise InputError(f"seed: must be >= 0, but got {seed}")
-    sequence = np.random.SeedSequence(seed, spawn_key=(_CHILD_SEEDS.index(name), *place))
-    return np.random.Generator(np.random.SFC64(sequence))
+    return np.random.Generator(np.random.SFC64(_sequence(seed, name, *place)))
+
+
+def _sequence(seed: int, name: str, *place: int) -> np.random.SeedSequence:
+    return np.random.SeedSequence(seed, spawn_key=(_CHILD_SEEDS.index(name), *place))

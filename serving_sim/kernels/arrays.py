@@ -36,6 +36,7 @@ __all__ = [
     "REFUSED",
     "SAMPLES",
     "SIZE_CLASSES",
+    "SPLIT",
     "TIERED",
     "VIOLATIONS",
     "WAIT_MS",
@@ -55,7 +56,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 # Ids of the built-in kinds of rule.
-FIXED, TIERED, PRICED = 0, 1, 2
+FIXED, TIERED, PRICED, SPLIT = 0, 1, 2, 3
 
 # The log histogram: 128 bins per octave are at most 0.79 % wide, so a bin's middle is within 0.4 % of what fell in.
 BINS_PER_OCTAVE = 128
@@ -107,7 +108,11 @@ class Rule(NamedTuple):
     An entry passes when expected backlog + service <= its limit for the query's class, and size >= `rate_per_ms` x
     service. Of the first tier with an entry that passes, the one with the earliest expected completion is taken; the
     last tier should always pass. `PRICED`: the entry that earns most at the prices of device time, of those that finish
-    within their limit; `options_O` says how prices are made (places in `market`).
+    within their limit; `options_O` says how prices are made (places in `market`). `SPLIT`: all entries, each a part of
+    the query; options: 1 where parts are by speed, 0 where they are even, and the fewest samples of a part.
+
+    The first two form batches where they have options: the samples that fill one (0: none), and how long (ms) its
+    oldest query waits for that.
     """
 
     kind: int

@@ -18,13 +18,13 @@ __all__ = [
 
 @njit(cache=True)
 def dual_sum_chunk(
-    chunk: Chunk, count: int, skip: int, sla_ms: float, prices_D: Floats, paths: PathArrays, total: Floats
+    chunk: Chunk, count: int, skip: int, sla_ms_C: Floats, prices_D: Floats, paths: PathArrays, total: Floats
 ) -> None:
     """Add each query's best gain, `max(0, over paths: correct - price of its device time)`, to `total[0]`."""
     service_ms_SP, spread_P, accuracy_P = paths.service_ms_SP, paths.spread_P, paths.accuracy_P
-    size_N, factor_KN, price_P = chunk.size_N, chunk.factor_KN, prices_D[paths.device_P]
+    size_N, class_N, factor_KN, price_P = chunk.size_N, chunk.class_N, chunk.factor_KN, prices_D[paths.device_P]
     for query in range(skip, count):
-        size = size_N[query]
+        size, sla_ms = size_N[query], sla_ms_C[class_N[query]]
         best = 0.0
         for path in range(price_P.size):
             service_ms = service_ms_SP[size, path] * factor_KN[spread_P[path], query]

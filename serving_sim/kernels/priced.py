@@ -43,17 +43,15 @@ __all__ = ["serve_priced"]
 _SPAN_MS, _SEEN, _SINCE, _EVERY, _CROWD = 0, 1, 2, 3, 4
 _RENEWED_EVERY, _FIRST_QUERIES, _STEPS, _FIRST_STEPS, _STEP = 256, 16, 4, 100, 0.1
 _LOWEST_SHARE = 1e-6
+_HALF_OCTAVES, _FIRST_HALF_OCTAVE = 51, 2 * 1023
 # How fast the ratio of observed to tabled service times forgets, and how many services the table counts for.
 _FORGETS, _TABLE_COUNTS = 1 / 128, 10.0
 
 
 @njit(cache=True, inline="always")
 def _bin(size: int) -> int:
-    octave, rest = 0, size >> 1
-    while rest > 0:
-        octave, rest = octave + 1, rest >> 1
-    upper = (size >> (octave - 1)) & 1 if octave > 0 else 0
-    return int(2 * octave + upper)
+    """Two to an octave: what a float keeps above the second bit of its fraction."""
+    return int((np.float64(size).view(np.int64) >> _HALF_OCTAVES) - _FIRST_HALF_OCTAVE)
 
 
 @njit(cache=True)
@@ -261,12 +259,34 @@ def _choose(
 
 
 @njit(cache=True)
+def _accepted(path: int, gain: float, earliest: int, refuses: float) -> int:
+    if refuses > 0:
+        return path if gain >= 0.0 else REFUSAL
+    return path if path >= 0 else earliest
+
+
+@njit(cache=True)
 def _soonest(free_ms_C: Floats, servers: int) -> int:
     soonest = 0
     for server in range(1, servers):
         if free_ms_C[server] < free_ms_C[soonest]:
             soonest = server
     return soonest
+
+
+@njit(cache=True)
+def _condition(factor: float, idle_ms: float, condition_F: Floats, device: int, residual_D: Floats) -> float:
+    """As the function of that name in the file on serving."""
+    change = condition_F[1] if idle_ms > condition_F[0] else 1.0
+    correlation, sigma = condition_F[2], condition_F[3]
+    if correlation > 0.0:
+        drawn, residual = np.log(factor) / sigma + sigma / 2, residual_D[device]
+        if not np.isnan(residual):
+            change *= np.exp(sigma * (correlation * residual + (np.sqrt(1 - correlation**2) - 1) * drawn))
+            residual_D[device] = correlation * residual + np.sqrt(1 - correlation**2) * drawn
+        else:
+            residual_D[device] = drawn
+    return float(change)
 
 
 @njit(cache=True)
@@ -314,6 +334,7 @@ def serve_priced(
     price_D, crowded_D, _, weight_R, samples_R, figures_G = market[:6]
     learned, waits, prices_D = market[6:], waiting[:8], (price_D, crowded_D)
     gap_N, size_N, class_N, factor_KN, arrival_ms_N, start_ms_N, service_ms_N, _, path_N = chunk
+    conditions_PF = paths.conditions_PF
     wait_ms_D, charge_D, sla_ms_C = np.zeros(servers_D.size), np.zeros(servers_D.size), limit_ms_CE[:, 0].copy()
     now_ms, crowd, crowd_rate = clock_ms[0], figures_G[_CROWD], 4.0 / options_O[MEMORY_QUERIES]
     estimates = uncertain_D.any()
@@ -334,16 +355,16 @@ def serve_priced(
         weight = min(options_O[CROWD_WEIGHT] * crowd, 1.0)
         crowd += (_charge(wait_ms_D, sla_ms_C[class_], options_O, prices_D, weight, charge_D) - crowd) * crowd_rate
         path, gain, earliest = _choose(size, sla_ms_C[class_], wait_ms_D, charge_D, path_E, tables)
-        if options_O[REFUSES] > 0:
-            path = path if gain >= 0.0 else REFUSAL
-        elif path < 0:
-            path = earliest
+        path = _accepted(path, gain, earliest, options_O[REFUSES])
         arrival_ms_N[query], start_ms_N[query], service_ms_N[query], path_N[query] = now_ms, now_ms, 0.0, path
         if path < 0:
             continue
         device, factor = device_P[path], factor_KN[spread_P[path], query]
-        service_ms = service_ms_SP[size, path] * factor
         start_ms, server = max(now_ms, next_ms_D[device]), next_server_D[device]
+        if conditions_PF.size:
+            idle_ms = start_ms - next_ms_D[device]
+            factor *= _condition(factor, idle_ms, conditions_PF[path], device, queues.residual_D)
+        service_ms = service_ms_SP[size, path] * factor
         if uncertain_D[device]:
             mean_ms = service_ms_SP[size, path] * ratio_P[path]
             _note_query((device, server, path), now_ms, start_ms, mean_ms, factor, waits, learned)

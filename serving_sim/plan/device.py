@@ -34,8 +34,10 @@ class Device:
     """A device that serves: `servers` queries at a time, first come first served.
 
     One in the state `failed` serves nothing for the whole run. With `mtbf_s` each server fails after an exponential
-    time of that mean, and is back after one of mean `repair_s`. Until `warm_up_s` after its start a server takes
-    `warm_up_factor` times as long.
+    time of that mean, and is back after one of mean `repair_s`. Until `warm_up_s` after its start and after each
+    repair a server takes `warm_up_factor` times as long. A failure is known `detection_s` later, or with the repair;
+    then the queries that it cut off are routed anew (`redispatch`), as are those that wait where all servers are down,
+    or wait for the device, first in line (`restart`).
     """
 
     __pydantic_config__: ClassVar = STRICT
@@ -53,6 +55,8 @@ class Device:
     outages: tuple[Outage, ...] = ()
     warm_up_s: float = 0.0
     warm_up_factor: float = 1.0
+    detection_s: float = 0.0
+    on_failure: Literal["redispatch", "restart"] = "redispatch"
 
     def __post_init__(self) -> None:
         if not self.name:
@@ -61,7 +65,7 @@ class Device:
             raise InputError(f"servers: must be >= 1, but got {self.servers} ({self.name})")
         if self.servers > MOST_SERVERS:
             raise InputError(f"servers: must be <= {MOST_SERVERS}, but got {self.servers} ({self.name})")
-        for name in ("price_per_hour", "busy_w", "idle_w", "warm_up_s"):
+        for name in ("price_per_hour", "busy_w", "idle_w", "warm_up_s", "detection_s"):
             require_at_least(name, getattr(self, name), 0, self.name)
         require_at_least("warm_up_factor", self.warm_up_factor, 1, self.name)
         if (self.mtbf_s is None) != (self.repair_s is None):

@@ -1,40 +1,61 @@
 """Policies: which path a query takes. `POLICIES` names them; `serving_sim.testing.PolicyContract` tests one."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TypeAlias
 
+import numpy as np
+
 from profiles.edge import parse_object
-from profiles.errors import UnknownNameError
+from profiles.errors import InputError, UnknownNameError
 from profiles.registry import Registry
 from profiles.units import MS_PER_S
+from serving_sim.kernels import Rule
 from serving_sim.plan import Plan, PolicyChoice
 from serving_sim.policies.accuracy_floor import AccuracyFloor
+from serving_sim.policies.batching import Batching
 from serving_sim.policies.headroom import Headroom
 from serving_sim.policies.mp_rec import PREDICATES, MpRec
-from serving_sim.policies.policy import Entry, Policy, RoutingContext, fixed_rule, priced_rule, table_paths, tiered_rule
+from serving_sim.policies.policy import (
+    Entry,
+    Policy,
+    RoutingContext,
+    batched_rule,
+    fixed_rule,
+    priced_rule,
+    split_rule,
+    table_paths,
+    tiered_rule,
+)
+from serving_sim.policies.split import Split
 from serving_sim.policies.static import Static
 from serving_sim.policies.table_switch import TableSwitch
+from serving_sim.reliability import closed_paths
 from serving_sim.sizes import mean_load_size
 
 __all__ = [
     "POLICIES",
     "PREDICATES",
     "AccuracyFloor",
+    "Batching",
     "Entry",
     "Headroom",
     "MpRec",
     "Policy",
     "PolicyLike",
     "RoutingContext",
+    "Split",
     "Static",
     "TableSwitch",
     "as_policy",
+    "batched_rule",
+    "compile_rule",
     "fixed_rule",
     "named_policies",
     "policy_label",
     "priced_rule",
     "routing_context",
+    "split_rule",
     "table_paths",
     "tiered_rule",
 ]
@@ -42,7 +63,7 @@ __all__ = [
 PolicyLike: TypeAlias = str | PolicyChoice | Policy
 
 POLICIES: Registry[type[Policy]] = Registry("policy")
-for _policy in (Static, TableSwitch, AccuracyFloor, MpRec, Headroom):
+for _policy in (Static, TableSwitch, AccuracyFloor, MpRec, Headroom, Split, Batching):
     POLICIES.register(_policy.name, _policy)
 
 
@@ -88,6 +109,23 @@ def policy_label(policy: Policy) -> str:
         if getattr(policy, option.name) != option.default
     ]
     return f"{policy.name} ({', '.join(changed)})" if changed else policy.name
+
+
+def compile_rule(policy: Policy, plan: Plan, mean_samples: float | None = None) -> Rule:
+    """The policy's rule for the plan; it is not told of paths that need a device which failed.
+
+    Raises:
+        InputError: no path is left, or what the policy raises.
+    """
+    closed = closed_paths(plan)
+    if not closed:
+        return policy.compile(routing_context(plan, mean_samples))
+    left = [place for place, path in enumerate(plan.paths) if path.name not in closed]
+    if not left:
+        raise InputError("devices: no path is left without those whose state is failed")
+    working = replace(plan, paths=tuple(plan.paths[place] for place in left))
+    rule = policy.compile(routing_context(working, mean_samples))
+    return rule._replace(path_E=np.array(left, dtype=np.int64)[rule.path_E])
 
 
 def routing_context(plan: Plan, mean_samples: float | None = None) -> RoutingContext:

@@ -8,10 +8,21 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from profiles.errors import InputError
-from serving_sim.kernels import FIXED, PRICED, TIERED, Rule
+from serving_sim.kernels import FIXED, PRICED, SPLIT, TIERED, Rule
 from serving_sim.plan import Path
 
-__all__ = ["TABLE", "Entry", "Policy", "RoutingContext", "fixed_rule", "priced_rule", "table_paths", "tiered_rule"]
+__all__ = [
+    "TABLE",
+    "Entry",
+    "Policy",
+    "RoutingContext",
+    "batched_rule",
+    "fixed_rule",
+    "priced_rule",
+    "split_rule",
+    "table_paths",
+    "tiered_rule",
+]
 
 TABLE = "table"
 
@@ -81,6 +92,18 @@ def priced_rule(context: RoutingContext, options: Sequence[float]) -> Rule:
     """Of the paths that hold the SLA, the one that earns most; `options` placed as `kernels.market` says."""
     entries = [Entry(path=path, limit_ms=context.limits_ms) for path in range(len(context.paths))]
     return _rule(PRICED, entries, context.servers_of_path, options)
+
+
+def split_rule(paths: Sequence[int], servers_of_path: Sequence[int], *, by_speed: bool, smallest: int) -> Rule:
+    """Every query takes all these paths at once, samples shared out evenly or by speed, at least `smallest` to each."""
+    return _rule(SPLIT, [Entry(path=path) for path in paths], servers_of_path, (float(by_speed), float(smallest)))
+
+
+def batched_rule(rule: Rule, *, samples: int, wait_ms: float) -> Rule:
+    """The rule, with queries of one path served together: up to so many samples, for which the oldest waits so long."""
+    if rule.kind not in (FIXED, TIERED):
+        raise InputError("policy: only rules with one path, or with tiers, form batches")
+    return rule._replace(options_O=np.array([samples, wait_ms], dtype=np.float64))
 
 
 def _rule(kind: int, entries: Sequence[Entry], servers_of_path: Sequence[int], options: Sequence[float] = ()) -> Rule:

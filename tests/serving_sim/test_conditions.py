@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 from profiles.errors import InputError
 from serving_sim.engine import QueryTrace, simulate, trace_run
 from serving_sim.plan import Arrivals, Device, IdleGap, LatencyTable, Path, Plan, PolicyChoice, Sizes, Workload
-from serving_sim.testing import small_plan
 
 
 def one_path(latency: LatencyTable, *, servers: int = 1, qps: float = 500.0, policy: str = "static") -> Plan:
@@ -71,11 +70,16 @@ def test_the_bound_is_left_out_where_service_may_be_faster_than_drawn() -> None:
     assert shares[1] is None
 
 
-def test_a_policy_that_prices_device_time_says_that_it_cannot_follow() -> None:
-    plan = small_plan()
-    gap = replace(plan.paths[0].latency, idle_gap=IdleGap(after_ms=1, factor=2))
-    with pytest.raises(InputError, match="follows neither idle_gap nor correlation"):
-        simulate(replace(plan, paths=(replace(plan.paths[0], latency=gap), *plan.paths[1:])), policy="headroom")
+def test_a_policy_that_prices_device_time_follows_both() -> None:
+    gap, never = IdleGap(after_ms=2.0, factor=1.35), IdleGap(after_ms=1e12, factor=9.0)
+    table = LatencyTable(sizes=(1,), mean_ms=(1.0,))
+    traced = trace_run(one_path(replace(table, idle_gap=gap), policy="headroom"))
+    assert traced.service_ms_N == pytest.approx(np.where(idle_before_ms(traced) > 2.0, 1.35, 1.0))
+    noisy = replace(table, spread="lognormal", sigma=0.5)
+    plain, even = (trace_run(one_path(one, policy="headroom")) for one in (noisy, replace(noisy, idle_gap=never)))
+    assert np.array_equal(plain.service_ms_N, even.service_ms_N)
+    log_ms = np.log(trace_run(one_path(replace(noisy, correlation=0.8), policy="headroom")).service_ms_N)
+    assert np.corrcoef(log_ms[1:], log_ms[:-1])[0, 1] == pytest.approx(0.8, abs=0.03)
 
 
 def test_correlation_goes_with_no_misses() -> None:

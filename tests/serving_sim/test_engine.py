@@ -96,7 +96,10 @@ def test_sizes_beyond_the_latency_table_are_extrapolated_and_counted() -> None:
 @pytest.mark.parametrize(
     ("choice", "complaint"),
     [
-        (PolicyChoice(name="greedy"), "policy: unknown name 'greedy'; known: accuracy-floor, headroom, mp-rec, static, table-switch"),
+        (
+            PolicyChoice(name="greedy"),
+            "policy: unknown name 'greedy'; known: accuracy-floor, batching, headroom, mp-rec, split",
+        ),
         (
             PolicyChoice(name="mp-rec", options={"predicate": "maybe"}),
             "policy.options: predicate: unknown name 'maybe'",

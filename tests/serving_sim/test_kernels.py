@@ -82,8 +82,8 @@ def test_compiled_code_does_what_its_python_says(plan: Plan) -> None:
     compiled.serve(chunk, count)
     serve_in_python(plain, twin, count)
     accounting.account_chunk.py_func(twin, count, 0, plain.sla_ms_C, plain.paths, plain.queues.busy_ms_D, plain.totals)
-    kernels.dual_sum_chunk(chunk, count, 0, plan.workload.sla_ms, prices_D, plain.paths, sums[0])
-    kernels.dual_sum_chunk.py_func(twin, count, 0, plan.workload.sla_ms, prices_D, plain.paths, sums[1])
+    kernels.dual_sum_chunk(chunk, count, 0, np.array([plan.workload.sla_ms]), prices_D, plain.paths, sums[0])
+    kernels.dual_sum_chunk.py_func(twin, count, 0, np.array([plan.workload.sla_ms]), prices_D, plain.paths, sums[1])
     assert np.array_equal(chunk.path_N, twin.path_N)
     for ours, theirs in zip(compiled.totals, plain.totals, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-12)

@@ -1,5 +1,4 @@
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -43,11 +42,17 @@ def test_a_maximum_size_that_would_fill_the_memory_is_refused() -> None:
         compile_paths(small_plan().at(sizes=Sizes(maximum=2_000_000)))
 
 
-@pytest.mark.parametrize("change", [{"state": "failed"}, {"mtbf_s": 9.0, "repair_s": 1.0}, {"warm_up_s": 1.0}])
-def test_what_is_not_simulated_is_refused_by_its_key(change: dict[str, Any]) -> None:
+def test_a_path_that_needs_a_failed_device_takes_forever() -> None:
     plan = small_plan()
-    with pytest.raises(InputError, match=rf"devices\.cpu\.{next(iter(change))}: is not simulated"):
-        compile_paths(replace(plan, devices=(replace(plan.devices[0], **change), plan.devices[1])))
     sharded = replace(plan.paths[0], shards=(Shard(device="gpu", latency=plan.paths[0].latency),))
-    with pytest.raises(InputError, match=r"shards: are not simulated"):
-        compile_paths(replace(plan, paths=(sharded,)))
+    failed = replace(plan.devices[1], state="failed")
+    tables = compile_paths(replace(plan, devices=(plan.devices[0], failed), paths=(sharded, *plan.paths[1:])))
+    assert np.isinf(tables.arrays.service_ms_SP[1:]).all(axis=0).tolist() == [True, False, False, True, True, True]
+
+
+def test_each_shard_scatters_by_draws_of_its_own() -> None:
+    table = LatencyTable(sizes=(1,), mean_ms=(1.0,), spread="exponential")
+    plan = small_plan()
+    shards = (Shard(device="gpu", latency=table), Shard(device="cpu", latency=table))
+    spreads = compile_paths(replace(plan, paths=(replace(plan.paths[0], shards=shards),))).spreads
+    assert [spread.draw for spread in spreads] == [0, 1, 2]

@@ -4,7 +4,7 @@ import pytest
 
 from profiles.errors import InputError, UnknownNameError
 from serving_sim.plan import Shard
-from serving_sim.reliability import plans_without_one_device, without_device
+from serving_sim.reliability import closed_paths, plans_without_one_device, without_device
 from serving_sim.testing import small_plan
 
 
@@ -37,3 +37,10 @@ def test_each_device_has_the_plan_that_is_left_without_it() -> None:
         None,
         3,
     ]
+
+
+def test_paths_of_a_failed_device_are_closed() -> None:
+    plan = small_plan()
+    assert closed_paths(plan) == frozenset()
+    failed = replace(plan, devices=(plan.devices[0], replace(plan.devices[1], state="failed")))
+    assert closed_paths(failed) == {"table-gpu", "dhe-gpu", "hybrid-gpu"}

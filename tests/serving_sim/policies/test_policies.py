@@ -113,7 +113,7 @@ def test_policies_are_made_from_names_choices_or_given_as_they_are() -> None:
     assert as_policy("static") == Static()
     assert as_policy(PolicyChoice(name="static", options=options)) == Static(path="dhe-cpu")
     assert as_policy(Shortest()) == Shortest()
-    assert POLICIES.names() == ("accuracy-floor", "headroom", "mp-rec", "static", "table-switch")
+    assert POLICIES.names() == ("accuracy-floor", "batching", "headroom", "mp-rec", "split", "static", "table-switch")
 
 
 def test_a_rule_needs_an_entry() -> None:

@@ -1,0 +1,194 @@
+"""Which plans only the general loop serves, and what it is told of their devices.
+
+It is needed where queries are joined or split, where a path has shards, and where a device has outages, failures or a
+warm-up. On all other plans the loops for queries one by one do the same faster.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profiles.errors import InputError
+from profiles.units import MS_PER_S
+from serving_sim.kernels import (
+    FIXED,
+    PRICED,
+    SPLIT,
+    Chunk,
+    EventPlan,
+    EventState,
+    Rule,
+    new_event_state,
+    served_room,
+    start_events,
+)
+from serving_sim.kernels.event_arrays import DEVICE, PATH, STEP, Records
+from serving_sim.paths import compile_paths, conditions_of, service_ms, shard_spreads
+from serving_sim.plan import Device, LatencyTable, Plan
+from serving_sim.workload import failure_keys
+
+__all__ = ["MOST_IN_SYSTEM", "Events", "batching_of", "event_plan", "general_plan", "needs_events", "start_with"]
+
+# Queries that find a place in the system; those beyond are refused.
+MOST_IN_SYSTEM = 2**17
+# Failures and repairs of a run, beyond which it would take hours.
+_MOST_CHANGES = 10**8
+
+
+@dataclass(kw_only=True, slots=True, eq=False)
+class Events:
+    """The general loop under way: what it reads, its state, and room for the queries that are done."""
+
+    plan: EventPlan
+    state: EventState
+    done: Chunk | None = field(default=None)
+
+    def room_for(self, chunk: Chunk, count: int) -> Chunk:
+        """Room for all that may be done once the chunk's first `count` queries have come."""
+        room = len(self.state.queries_H) + count
+        if self.done is None or len(self.done.size_N) < room:
+            self.done = served_room(chunk, room)
+        return self.done
+
+
+def batching_of(rule: Rule) -> tuple[int, float]:
+    """The samples that fill a batch (0: none is formed) and how long (ms) its oldest query waits for that."""
+    if rule.kind in (PRICED, SPLIT) or not rule.options_O.size:
+        return 0, 0.0
+    return int(rule.options_O[0]), float(rule.options_O[1])
+
+
+def needs_events(plan: Plan, rule: Rule) -> bool:
+    """Whether only the general loop serves the plan under the rule."""
+    is_general = any(path.shards for path in plan.paths) or any(map(_changes, plan.devices))
+    if is_general and rule.kind == PRICED:
+        raise InputError(
+            "policy: one that prices device time follows neither shards nor devices with outages, mtbf_s or warm_up_s; "
+            "choose another, or leave these out"
+        )
+    return is_general or rule.kind == SPLIT or batching_of(rule)[0] > 0
+
+
+def event_plan(plan: Plan, rule: Rule) -> EventPlan | None:
+    """What the general loop is told; none where the plan does not need it.
+
+    Raises:
+        InputError: prices of device time with what only this loop serves, parts of a query on a path with shards, or
+            failures that come too often to follow.
+    """
+    if not needs_events(plan, rule):
+        return None
+    if rule.kind == SPLIT and any(plan.paths[path].shards for path in rule.path_E):
+        raise InputError("policy: one that splits queries takes no path with shards")
+    _require_few_changes(plan)
+    return general_plan(plan, rule)
+
+
+def start_with(plan: EventPlan, spreads: int, queries: int) -> Events:
+    """The loop at time 0, for runs of that many queries."""
+    held = 1 << (min(max(queries, 2), MOST_IN_SYSTEM) - 1).bit_length()
+    state = new_event_state(plan, spreads, held)
+    start_events(plan, state)
+    return Events(plan=plan, state=state)
+
+
+def general_plan(plan: Plan, rule: Rule) -> EventPlan:
+    """What the general loop is told, whether the plan needs it or not."""
+    full, wait_ms = batching_of(rule)
+    tables = compile_paths(plan, largest=full)
+    arrays, shards = tables.arrays, [shard for path in plan.paths for shard in path.shards]
+    sizes = len(arrays.service_ms_SP)
+    shard_ms = [_column(shard.latency, sizes) for shard in shards]
+    service_ms_SX = np.ascontiguousarray(np.column_stack([arrays.service_ms_SP, *shard_ms]))
+    names = [device.name for device in plan.devices]
+    steps_X = np.zeros(service_ms_SX.shape[1], dtype=STEP)
+    steps_X["device"] = [*arrays.device_P, *(names.index(shard.device) for shard in shards)]
+    steps_X["spread"] = [*arrays.spread_P, *(tables.spreads.index(spread) for spread in shard_spreads(plan))]
+    latencies = [path.latency for path in plan.paths] + [shard.latency for shard in shards]
+    counts = [len(path.shards) for path in plan.paths]
+    paths_P = np.zeros(len(plan.paths), dtype=PATH)
+    paths_P["first_shard"], paths_P["end_shard"] = (len(plan.paths) + ends for ends in _ends(counts))
+    paths_P["accuracy"] = arrays.accuracy_P
+    devices_D = _devices(plan, rule)
+    devices_D["expects"] = _expects(plan, latencies, steps_X["device"], rule)
+    return EventPlan(
+        service_ms_SX=service_ms_SX,
+        joined_ms_SX=_joined_ms(service_ms_SX, full),
+        conditions_XF=conditions_of(latencies),
+        outage_ms_OB=np.array(
+            [[outage.start_s, outage.end_s] for device in plan.devices for outage in device.outages]
+        ).reshape(-1, 2)
+        * MS_PER_S,
+        batch_O=np.array([full, wait_ms], dtype=np.float64),
+        paths_P=paths_P,
+        steps_X=steps_X,
+        devices_D=devices_D,
+        parts=max(1, *counts, len(rule.path_E) if rule.kind == SPLIT else 1),
+    )
+
+
+def _devices(plan: Plan, rule: Rule) -> Records:
+    devices, devices_D = plan.devices, np.zeros(len(plan.devices), dtype=DEVICE)
+    devices_D["first_server"], devices_D["end_server"] = _ends([device.servers for device in devices])
+    devices_D["first_outage"], devices_D["end_outage"] = _ends([len(device.outages) for device in devices])
+    # With one path there is nowhere else to go.
+    devices_D["restarts"] = [rule.kind == FIXED or device.on_failure == "restart" for device in devices]
+    devices_D["detection_ms"] = [device.detection_s * MS_PER_S for device in devices]
+    devices_D["mtbf_ms"] = [_or_never(device, device.mtbf_s) * MS_PER_S for device in devices]
+    devices_D["repair_ms"] = [_or_never(device, device.repair_s) * MS_PER_S for device in devices]
+    devices_D["warm_up_ms"] = [device.warm_up_s * MS_PER_S for device in devices]
+    devices_D["warm_up_factor"] = [device.warm_up_factor for device in devices]
+    devices_D["key"] = failure_keys(plan.seed, len(devices))
+    return devices_D
+
+
+def _changes(device: Device) -> bool:
+    return device.state == "up" and bool(device.outages or device.mtbf_s is not None or device.warm_up_s)
+
+
+def _column(latency: LatencyTable, sizes: int) -> NDArray[np.float64]:
+    return np.concatenate(([0.0], service_ms(latency, np.arange(1, sizes))))
+
+
+def _joined_ms(service_ms_SX: NDArray[np.float64], full: int) -> NDArray[np.float64]:
+    """Each query's share of a full batch, by samples; its own service where batches are not formed or it fills one."""
+    if not full:
+        return service_ms_SX
+    joined_ms_SX = service_ms_SX.copy()
+    joined_ms_SX[1:full] = np.arange(1, full)[:, np.newaxis] / full * service_ms_SX[full]
+    return joined_ms_SX
+
+
+def _expects(
+    plan: Plan, latencies: Sequence[LatencyTable], device_X: NDArray[np.int64], rule: Rule
+) -> NDArray[np.int64]:
+    is_vague = batching_of(rule)[0] > 0 or rule.kind == FIXED
+    expects_D = np.array([is_vague or device.warm_up_s > 0 for device in plan.devices], dtype=np.int64)
+    for device, table in zip(device_X, latencies, strict=True):
+        expects_D[device] |= table.spread != "none" or bool(table.miss_shares) or table.idle_gap is not None
+    return expects_D
+
+
+def _require_few_changes(plan: Plan) -> None:
+    run_s = plan.workload.queries / plan.workload.qps
+    for device in plan.devices:
+        if device.mtbf_s is None or device.repair_s is None:
+            continue
+        changes = 2 * device.servers * run_s / (device.mtbf_s + device.repair_s)
+        if changes > _MOST_CHANGES:
+            raise InputError(
+                f"devices.{device.name}.mtbf_s: {changes:.2g} failures and repairs in {run_s:.3g} s are too many to "
+                f"follow; at most {_MOST_CHANGES:.0e}"
+            )
+
+
+def _or_never(device: Device, value_s: float | None) -> float:
+    return np.inf if value_s is None or device.state == "failed" else value_s
+
+
+def _ends(counts: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where each of several stretches begins and ends, one after the other."""
+    ends = np.cumsum(counts, dtype=np.int64)
+    return ends - np.array(counts, dtype=np.int64), ends
