@@ -33,8 +33,8 @@ __all__ = [
 
 # A row is held out only from so many others: fewer tell nothing of the model.
 _FEWEST_TO_LEARN_FROM = 3
-# A dimension may exceed the measured range by so many doublings before a prediction counts as extrapolated.
-_TOLERANCE = 0.1
+# A prediction counts as extrapolated from so many doublings beyond the measured range: more than rounding.
+_TOLERANCE = 1e-6
 # Weights of the residual's parts are learned from so many held-out rows.
 _FEWEST_FOR_WEIGHTS = 16
 # Rows beyond a quarter of the largest work stand for what lies four times beyond the measured range.

@@ -59,6 +59,11 @@ class CostDrivers:
                 found = found * self.dimensions_ND[:, self.names.index(name)]
         return found
 
+    def size_of(self, name: str) -> Floats:
+        """[N]: one of the dimensions."""
+        sizes: Floats = self.dimensions_ND[:, self.names.index(name)]
+        return sizes
+
     def take(self, rows: NDArray[np.int64]) -> "CostDrivers":
         """The drivers of some of the components."""
         return CostDrivers(

@@ -26,8 +26,8 @@ _STEPS_FOR_LENGTHS = 12
 _LARGEST_PROCESS = 1500
 # Rows evaluated at once, so that a million predictions fit into memory.
 _BLOCK = 4096
-# Draws the weights towards equal ones as much as a tenth of the rows would.
-_WEIGHT_RIDGE = 0.1
+# Draws the weights towards none, so the roofline alone, as much as a third of the rows would.
+_WEIGHT_RIDGE = 0.3
 _EQUAL_WEIGHTS = (0.5, 0.5)
 # What a good model leaves of rows without noise: noise below it hardly matters.
 _MISFIT = 0.05
@@ -120,14 +120,14 @@ def weights_of(doubt_N: Floats) -> Floats:
 
 
 def stacking_weights(parts_N2: Floats, log_ratio_N: Floats, doubt_N: Floats | None = None) -> tuple[float, float]:
-    """Weights in [0, 1] of trees and process that suit held-out rows, drawn towards one half each."""
+    """Weights in [0, 1] of trees and process that suit held-out rows, drawn towards none."""
     from scipy.optimize import lsq_linear
 
     target = np.clip(log_ratio_N, -_LARGEST_LOG_RATIO, _LARGEST_LOG_RATIO)
     ridge = np.sqrt(_WEIGHT_RIDGE * np.mean(parts_N2**2) * len(target) + 1e-12) * np.eye(2)
     own_N = np.ones(len(target)) if doubt_N is None else np.sqrt(weights_of(doubt_N))
     rows = np.vstack((parts_N2 * own_N[:, None], ridge))
-    wanted = np.concatenate((target * own_N, ridge @ np.array(_EQUAL_WEIGHTS)))
+    wanted = np.concatenate((target * own_N, np.zeros(2)))
     trees, process = lsq_linear(rows, wanted, (0.0, 1.0), method="bvls").x
     return float(trees), float(process)
 

@@ -1,14 +1,17 @@
 """The physical part of the model: latency as a sum of an overhead and of work over rates.
 
-    t = overhead + rows * c_row + ids * c_id + flops / rate * (1 + sum over dimensions d of loss_d / d)
+    t = overhead + c_offsets + rows * c_row + pieces * c_piece + ids * c_id
+        + flops / rate * (1 + sum over dimensions d of loss_d / d)
         + bytes / bandwidth(working set) + bytes * log(1 + parameters / 1 MiB) * c_miss
 
 `loss_d / d` is the efficiency that products lose where a dimension is below vector widths and register tiles; further
-terms count the FLOPs on what pads a dimension to a tile. The bandwidth falls smoothly where the working set, the bytes
-that a call touches, outgrows a level of the caches; the last term is the address translation of large tables. All
-constants are bounded: no rate may exceed the device's limits, so that the sum is positive and grows with the batch, and
-none may be absurdly low. Each has a prior, from what such devices usually reach, that leads where the rows tell little:
-a level of memory that no row reached costs what it usually does.
+terms count the FLOPs on what pads a dimension to a tile, on what a plain loop has left after whole vectors, in products
+with a vector, and in products too small for the kernels of larger ones. Pieces are what rows are put together from.
+The bandwidth falls smoothly where the working set, the bytes that a call touches, outgrows a level of the caches; the
+last term is the address translation of large tables. All constants are bounded: no rate may exceed the device's limits,
+so that the sum is positive and grows with the batch, and none may be absurdly low. Each has a prior, from what such
+devices usually reach, that leads where the rows tell little: a level of memory that no row reached costs what it
+usually does.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,6 +35,12 @@ _SLOWEST_MISSES_PER_S = 2e9
 # A dimension of 1 may cost as much as this many of a full tile.
 _MOST_LOSS = 64
 _TILE = 16
+# Of a batch of products, those of fewer multiplications run as plain loops (aten/src/ATen/native/LinearAlgebra.cpp).
+_TINY_PRODUCT = 400
+# Dimensions that count pieces, each of which costs a copy of its own in every row of the batch.
+_COUNTS = frozenset({"parts", "vectors"})
+# Dimensions that plain loops run over, which do what is left of whole vectors one by one.
+_LOOPS = frozenset({"k"})
 # The working set leaves a cache over about a doubling either way: associativity and other lines blur the edge.
 _EDGE_WIDTH = 0.7
 # Priors, as shares of the limits: what rates are usually like, and how slow each level of the memory is.
@@ -117,12 +126,30 @@ def _terms(drivers: CostDrivers, cache_bytes: Sequence[float]) -> dict[str, Floa
     terms["missed_byte"] = moved * np.log1p(drivers.parameter_bytes_N / BYTES_PER_MIB)
     if "pooling" in drivers.names:
         terms["id"] = drivers.ids_N
-    if drivers.flops_N.any():
-        for place, name in enumerate(drivers.names):
-            sizes = np.maximum(drivers.dimensions_ND[:, place], 1.0)
-            terms[f"flop/{name}"] = drivers.flops_N / sizes
-            if name != "batch":
-                terms[f"padding/{name}"] = drivers.flops_N * (np.ceil(sizes / _TILE) * _TILE / sizes - 1)
+        # Bags of one id come without offsets, which torch then makes.
+        terms["offsets"] = (drivers.size_of("pooling") == 1).astype(np.float64)
+    for name in (name for name in drivers.names if name in _COUNTS):
+        terms[f"piece/{name}"] = drivers.batch * drivers.size_of(name)
+    return terms | _product_terms(drivers) if drivers.flops_N.any() else terms
+
+
+def _product_terms(drivers: CostDrivers) -> dict[str, Floats]:
+    """What FLOPs cost beyond the full rate, by how the dimensions fit vectors and tiles."""
+    terms = {}
+    # A product with a vector is another kernel, which fills no tiles; one row of a batch is as one of many.
+    is_vector = (drivers.dimensions_ND[:, 1:] == 1).any(axis=1)
+    tiled = np.where(is_vector, 0.0, drivers.flops_N)
+    for name in drivers.names:
+        sizes = np.maximum(drivers.size_of(name), 1.0)
+        terms[f"flop/{name}"] = tiled / sizes
+        if name != "batch":
+            terms[f"vector/{name}"] = np.where(sizes == 1, drivers.flops_N, 0.0)
+            terms[f"padding/{name}"] = tiled * (np.ceil(sizes / _TILE) * _TILE / sizes - 1)
+        if name in _LOOPS:
+            terms[f"tail/{name}"] = tiled * (sizes % _TILE) / sizes
+    if {"vectors", "dim"} <= set(drivers.names):
+        multiplied = drivers.size_of("vectors") ** 2 * drivers.size_of("dim")
+        terms["flop/tiny"] = np.where(multiplied < _TINY_PRODUCT, drivers.flops_N, 0.0)
     return terms
 
 
@@ -134,13 +161,14 @@ def _bounds(names: Sequence[str], limits: PhysicalLimits) -> tuple[Floats, Float
         "overhead": (_LEAST_OVERHEAD_MS, np.inf),
         "row": (0.0, np.inf),
         "id": (0.0, np.inf),
+        "offsets": (0.0, np.inf),
         "flop": (fastest_flop, slowest_flop),
         "byte": (fastest_byte, slowest_byte),
         "missed_byte": (0.0, MS_PER_S / _SLOWEST_MISSES_PER_S),
         **dict.fromkeys(_LEVELS, (0.0, slowest_byte)),
     }
-    lost = (0.0, _MOST_LOSS * slowest_flop)
-    chosen = np.array([bounds.get(name, lost) for name in names])
+    lost, any_cost = (0.0, _MOST_LOSS * slowest_flop), (0.0, np.inf)
+    chosen = np.array([bounds.get(name, any_cost if name.startswith("piece") else lost) for name in names])
     return chosen[:, 0], chosen[:, 1]
 
 
@@ -150,6 +178,7 @@ def _priors(names: Sequence[str], limits: PhysicalLimits) -> tuple[Floats, Float
     levels = {name: MS_PER_S / (limits.bytes_per_s * share) for name, share in _USUAL_BYTES_SHARES.items()}
     known = {
         "overhead": (0.0, np.inf),
+        "offsets": (0.0, np.inf),
         "row": (0.0, _USUAL_ROW_MS),
         "id": (0.0, _USUAL_ROW_MS),
         "flop": (usual_flop, usual_flop),
@@ -157,8 +186,8 @@ def _priors(names: Sequence[str], limits: PhysicalLimits) -> tuple[Floats, Float
         **{name: (cost, cost) for name, cost in levels.items()},
     }
     lost = (0.0, _USUAL_LOSS * usual_flop)
-    padded = (0.0, usual_flop)
-    chosen = np.array([known.get(name, padded if name.startswith("padding") else lost) for name in names])
+    usual = {"padding": (0.0, usual_flop), "piece": (0.0, _USUAL_ROW_MS)}
+    chosen = np.array([known.get(name, usual.get(name.partition("/")[0], lost)) for name in names])
     return chosen[:, 0], chosen[:, 1]
 
 
