@@ -77,10 +77,10 @@ def _base(frame: "pl.DataFrame", names: dict[str, str], across: str, down: str |
     import altair as alt
 
     rows = 1 if down is None else frame[names[down]].n_unique()
-    encoding = {"x": alt.X(f"{names[across]}:O", title=across, sort=None)}
+    chart: Any = alt.Chart(frame, title=title).encode(x=alt.X(f"{names[across]}:O", title=across, sort=None))
     if down is not None:
-        encoding["y"] = alt.Y(f"{names[down]}:O", title=down, sort=None)
-    return alt.Chart(frame, title=title).encode(**encoding).properties(width=_WIDTH, height=_STEP * rows)
+        chart = chart.encode(y=alt.Y(f"{names[down]}:O", title=down, sort=None))
+    return chart.properties(width=_WIDTH, height=_STEP * rows)
 
 
 def _tooltips(names: dict[str, str]) -> list[Any]:

@@ -6,6 +6,7 @@ Suffixes: N candidates, F features.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -82,7 +83,7 @@ class _Columns:
         sizes = tuple(dict(zip(dhe_axes, values, strict=True)) for values in product(*(offered[n] for n in dhe_axes)))
         firsts, has_dhe, dense = [], [], []
         for values in product(*(offered[name] for name in others)):
-            given = {"representation": representation, **dict(zip(others, values, strict=True)), **sizes[0]}
+            given: dict[str, Any] = {"representation": representation, **dict(zip(others, values, strict=True)), **sizes[0]}
             spec = build_candidate(given, self.features, self.dense_features, self.model)
             firsts.append([self._place(embedding, sizes) for embedding in spec.embeddings])
             has_dhe.append([isinstance(embedding, DheSpec | HybridSpec) for embedding in spec.embeddings])
@@ -104,7 +105,11 @@ class _Columns:
 
 def _sized(embedding: DheSpec | HybridSpec, size: Mapping[str, int]) -> EmbeddingSpec:
     if isinstance(embedding, HybridSpec):
-        return replace(embedding, dhe=_sized(embedding.dhe, size))
+        return replace(embedding, dhe=_sized_dhe(embedding.dhe, size))
+    return _sized_dhe(embedding, size)
+
+
+def _sized_dhe(embedding: DheSpec, size: Mapping[str, int]) -> DheSpec:
     return replace(embedding, k=size["dhe_k"], widths=(size["dhe_width"],) * size["dhe_depth"])
 
 

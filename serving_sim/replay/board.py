@@ -63,7 +63,9 @@ def new_board(context: SpawnContext, queries: Queries, servers_D: Sequence[int])
     whole: dict[str, tuple[int, ...]] = dict.fromkeys(("size_N", "class_N", "path_N"), (count,))
     # One place more, for each worker's end.
     whole |= {"queue_DN": (devices, count + max(servers_D)), "taken_D": (devices,), "done_W": (sum(servers_D),)}
-    memory = {name: (RawArray(c_double, _size(shape)), "f8", shape) for name, shape in floats.items()}
+    memory: dict[str, tuple[Any, str, tuple[int, ...]]] = {
+        name: (RawArray(c_double, _size(shape)), "f8", shape) for name, shape in floats.items()
+    }
     memory |= {name: (RawArray(c_int64, _size(shape)), "i8", shape) for name, shape in whole.items()}
     board = Board(
         memory=memory,

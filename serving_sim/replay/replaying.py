@@ -98,7 +98,9 @@ def replay_plan(
     capacity_qps = measure_capacity(served, policy, options) if options.loads else None
     if capacity_qps is not None:
         tell(f"this machine serves {capacity_qps:,.0f} queries/s of this load at most")
-    rates = [(load, load * (capacity_qps or 0)) for load in options.loads] or [(None, plan.workload.qps)]
+    rates: list[tuple[float | None, float]] = [(None, plan.workload.qps)]
+    if capacity_qps is not None:
+        rates = [(load, load * capacity_qps) for load in options.loads]
     runs = []
     for load, qps in rates:
         tell(f"serving {qps:,.0f} queries/s for {options.seconds:g} s" + ("" if load is None else f", load {load:g}"))

@@ -18,12 +18,8 @@ def test_a_preset_is_a_plan_that_runs(name: str) -> None:
 
 def test_the_workloads_are_the_published_ones() -> None:
     mp_rec, v2, v3 = (load_plan(name).workload for name in ("mp-rec-hw1", "mlperf-dlrm-v2", "mlperf-dlrm-v3"))
-    assert (mp_rec.qps, mp_rec.sla_ms, mp_rec.queries, mean_size(mp_rec.sizes)) == (
-        1000,
-        10,
-        10_000,
-        pytest.approx(128),
-    )
+    assert (mp_rec.qps, mp_rec.sla_ms, mp_rec.queries) == (1000, 10, 10_000)
+    assert mean_size(mp_rec.sizes) == pytest.approx(128)
     assert (v2.sla_ms, v3.sla_ms, v2.percentile, len(v2.sizes.values)) == (60, 80, 99, 20)
     assert v2.queries / v2.qps >= 600
     assert mean_size(v2.sizes) == pytest.approx(v2.sizes.mean)

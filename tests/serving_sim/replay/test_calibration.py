@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from serving_sim.engine import trace_run
 from serving_sim.replay.calibration import calibrate
@@ -10,7 +11,7 @@ from tests.serving_sim.replay.plans import one_path_plan, real_plan, served
 ALL = np.ones(2000, dtype=np.bool_)
 
 
-def correlated(count: int, correlation: float, sigma: float) -> np.ndarray:  # type: ignore[type-arg]  # of floats
+def correlated(count: int, correlation: float, sigma: float) -> NDArray[np.float64]:
     rng, values = np.random.default_rng(0), np.zeros(count)
     for i in range(1, count):
         values[i] = correlation * values[i - 1] + np.sqrt(1 - correlation**2) * rng.normal()
