@@ -60,10 +60,12 @@ def accuracy_chart(rows: Sequence[Mapping[str, Any]], cost: str, title: str) -> 
         "cost": [float(row[cost]) for row in rows],
         "is_below": [place % 2 == 1 for place in range(len(rows))],
     })  # fmt: skip
-    x = alt.X("cost:Q", title=title, scale=alt.Scale(type="log", nice=False, padding=40), axis=alt.Axis(format="~s"))
+    others = dict.fromkeys(kind for kind in frame["kind"] if kind not in _KINDS)
+    kinds = list(others) if len(others) == frame["kind"].n_unique() else [*_KINDS, *others]
+    x = alt.X("cost:Q", title=title, scale=alt.Scale(type="log", nice=False, padding=70), axis=alt.Axis(format="~s"))
     y = alt.Y("auc:Q", title="AUC on test rows", scale=alt.Scale(zero=False))
     base = alt.Chart(frame).encode(
-        x=x, color=alt.Color("kind:N", scale=alt.Scale(domain=_KINDS, range=list(PALETTE)), legend=None)
+        x=x, color=alt.Color("kind:N", scale=alt.Scale(domain=kinds, range=list(PALETTE)), legend=None)
     )
     layers = alt.LayerChart(
         layer=[
