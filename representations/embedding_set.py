@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from profiles.errors import InputError
 from representations.bags import Bag, Ids, bags_of
 from representations.embedding import build_embedding
+from representations.id_range import require_in_range
 from representations.robe import RobeArray, RobeEmbedding
 from representations.specs import ModelSpec, RobeSpec, TableSpec, table_groups
 from representations.table import EmbeddingTable
@@ -27,10 +28,14 @@ class EmbeddingSet(nn.Module):
 
     Feature i is the child `i`, unless its table belongs to a group (`table_groups`), which is looked up in one call.
     ROBE features read the child `robe`. `seed` draws the hash functions, a different set per feature.
+
+    On the CPU and outside of compilation an id out of range is an `InputError` that names feature, row and value;
+    `check_inputs` says it anywhere.
     """
 
     def __init__(self, spec: ModelSpec, seed: int = 0) -> None:
         super().__init__()
+        self.features = spec.features
         self.names = tuple(feature.name for feature in spec.features)
         self.group_positions: Mapping[str, tuple[int, ...]] = table_groups(spec)
         grouped = {i for positions in self.group_positions.values() for i in positions}
@@ -48,6 +53,16 @@ class EmbeddingSet(nn.Module):
     def forward(self, ids: Ids) -> list[Tensor]:
         """Shapes [B, width of the feature], in the features' order."""
         bags = bags_of(ids, self.names)
+        if torch.compiler.is_compiling():
+            return self._look_up(bags)
+        try:
+            return self._look_up(bags)
+        except (IndexError, RuntimeError, InputError):
+            for feature, (ids_N, *offsets) in zip(self.features, bags, strict=True):
+                require_in_range(ids_N, offsets[0] if offsets else None, feature)
+            raise
+
+    def _look_up(self, bags: list[Bag]) -> list[Tensor]:
         vectors: dict[int, Tensor] = {}
         for name, positions in self.group_positions.items():
             vectors |= self._grouped(name, positions, bags)

@@ -9,8 +9,8 @@ from representations.specs import Feature
 __all__ = ["require_in_range"]
 
 
-def require_in_range(ids_N: Tensor, feature: Feature) -> None:
-    """Raise an `InputError` naming feature, place and value unless every id lies in [0, cardinality).
+def require_in_range(ids_N: Tensor, offsets_B: Tensor | None, feature: Feature) -> None:
+    """Raise an `InputError` naming feature, row and value unless every id lies in [0, cardinality).
 
     Only plain tensors on the CPU are looked at: a GPU would have to be waited for, and a traced model has no values.
     """
@@ -20,7 +20,8 @@ def require_in_range(ids_N: Tensor, feature: Feature) -> None:
 
     outside = first_outside(ids_N.to(torch.int64).contiguous().numpy(), feature.cardinality)
     if outside >= 0:
+        row = outside if offsets_B is None else int((offsets_B <= outside).sum()) - 1
         raise InputError(
-            f"feature {feature.name!r}: ids must be in [0, {feature.cardinality}), "
-            f"but number {outside} is {int(ids_N[outside])}"
+            f"feature {feature.name!r}, row {row}: id must be in [0, {feature.cardinality}), "
+            f"but got {int(ids_N[outside])}"
         )

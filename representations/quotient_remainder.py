@@ -69,7 +69,7 @@ class QuotientRemainderEmbedding(nn.Module):
 
     def forward(self, ids_N: Tensor, offsets_B: Tensor | None = None) -> Tensor:
         """Shape [B, width]."""
-        require_in_range(ids_N, self.feature)
+        require_in_range(ids_N, offsets_B, self.feature)
         quotient_N, remainder_N = self.split(ids_N)
         if not self.is_product:
             joined_BD: Tensor = self.combine(

@@ -94,7 +94,7 @@ class TensorTrainEmbedding(nn.Module):
 
     def forward(self, ids_N: Tensor, offsets_B: Tensor | None = None) -> Tensor:
         """Shape [B, dim]."""
-        require_in_range(ids_N, self.feature)
+        require_in_range(ids_N, offsets_B, self.feature)
         rows_ND: Tensor = self.cores(ids_N)
         if offsets_B is None:
             return rows_ND

@@ -107,7 +107,7 @@ class DheEncoder(nn.Module):
         outside = first_outside(ids, self.cardinality)
         if outside >= 0:
             raise InputError(
-                f"{self.where}: ids must be in [0, {self.cardinality}), but row {outside} is {ids[outside]}"
+                f"{self.where}: ids must be in [0, {self.cardinality}), but number {outside} is {ids[outside]}"
             )
         return ids
 

@@ -68,7 +68,7 @@ def test_an_id_beyond_the_range_is_named_by_feature_and_place(
     set_deduplication(embedding, enabled=deduplicate)
     ids = IDS.clone()
     ids[6] = 50
-    with pytest.raises(InputError, match=r"feature 'f': ids must be in \[0, 50\), but row 6 is 50"):
+    with pytest.raises(InputError, match=r"feature 'f': ids must be in \[0, 50\), but number 6 is 50"):
         embedding(ids, offsets)
 
 

@@ -49,9 +49,9 @@ def test_gaussian_pairs_are_standard_normal() -> None:
 
 def test_an_id_beyond_the_declared_range_is_an_error() -> None:
     encoder = DheEncoder(8, 100)
-    with pytest.raises(InputError, match=r"ids must be in \[0, 100\), but row 1 is 100"):
+    with pytest.raises(InputError, match=r"ids must be in \[0, 100\), but number 1 is 100"):
         encoder(torch.tensor([5, 100]))
-    with pytest.raises(InputError, match="row 0 is -1"):
+    with pytest.raises(InputError, match="number 0 is -1"):
         next(encoder.blocks(torch.tensor([-1]), 4))
 
 

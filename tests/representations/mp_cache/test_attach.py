@@ -97,7 +97,7 @@ def test_centroids_stand_behind_hot_ids(tmp_path: Path) -> None:
     [
         (np.empty(0, np.int64), "feature 'c': the access log is empty"),
         (np.array([0.5]), "feature 'c': the access log must be one list of integers, but got float64"),
-        (np.array([50]), r"feature 'c': ids must be in \[0, 50\), but row 0 is 50"),
+        (np.array([50]), r"feature 'c': ids must be in \[0, 50\), but number 0 is 50"),
     ],
 )
 def test_a_log_that_is_none_leaves_the_model_as_it_was(log: Ids, message: str) -> None:

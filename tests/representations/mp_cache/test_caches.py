@@ -157,7 +157,7 @@ def test_a_call_that_failed_leaves_nothing_behind(policy: OnlinePolicy, bad: int
     stack = DheEmbedding(FEATURE, SPEC).eval()
     cache = OnlineCache(stack, 8, policy).eval()
     for _ in range(2):
-        with pytest.raises(InputError, match=f"feature 'f': ids must be in .*, but row 2 is {bad}"):
+        with pytest.raises(InputError, match=f"feature 'f': ids must be in .*, but number 2 is {bad}"):
             cache(torch.tensor([1, 2, bad, 3]))
     ids = torch.tensor([1, 2, 3, 1])
     assert torch.allclose(cache(ids), stack(ids), atol=1e-6)
@@ -184,7 +184,7 @@ def test_a_stack_that_failed_makes_an_online_cache_forget() -> None:
 def test_no_cache_answers_an_id_beyond_the_range(kind: str, bad: int) -> None:
     stack = DheEmbedding(FEATURE, SPEC).eval()
     cache = DefaultEmbedding(stack, HOT).eval() if kind == "default" else cached(kind, stack)
-    with pytest.raises(InputError, match=f"feature 'f': ids must be in .*, but row 1 is {bad}"):
+    with pytest.raises(InputError, match=f"feature 'f': ids must be in .*, but number 1 is {bad}"):
         cache(torch.tensor([3, bad]))
     with pytest.raises(InputError, match="must be integers"):
         cache(torch.tensor([3.0]))
@@ -215,9 +215,9 @@ def test_an_online_cache_admits_by_a_known_policy(policy: Any) -> None:
 
 def test_kept_ids_are_ids_of_the_feature() -> None:
     stack = DheEmbedding(FEATURE, SPEC)
-    with pytest.raises(InputError, match=r"feature 'f': ids must be in .*, but row 1 is 500"):
+    with pytest.raises(InputError, match=r"feature 'f': ids must be in .*, but number 1 is 500"):
         EncoderCache(stack, torch.tensor([3, 500]))
-    with pytest.raises(InputError, match="row 0 is -1"):
+    with pytest.raises(InputError, match="number 0 is -1"):
         DefaultEmbedding(stack, torch.tensor([-1]))
 
 
