@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from planner.study import Study, load_study, study_from_object
 from profiles.lazy import lazy_attributes
 
 if TYPE_CHECKING:
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from planner.report.save import build_report, rebuild_report
     from planner.search.records import SearchResult, TrialRecord
     from planner.search.runner import run_search
+    from planner.study import Study, load_study, study_from_object
 
 __all__ = [
     "CostModel",
@@ -39,7 +39,8 @@ __all__ = [
     "validate",
 ]
 
-# These load scikit-learn, Optuna, Altair or torch when they run, and much of the rest when they are imported.
+# These load scikit-learn, Optuna, Altair or torch when they run, and much of the rest when they are imported; a study
+# loads pydantic, which a simulation can do without.
 __getattr__ = lazy_attributes(
     __name__,
     {
@@ -49,15 +50,18 @@ __getattr__ = lazy_attributes(
         "PlanResult": "planner.pipeline.run",
         "RooflineDeviceModel": "planner.cost_model.catalogue",
         "SearchResult": "planner.search.records",
+        "Study": "planner.study",
         "TrainedCandidate": "planner.mapping.candidate",
         "TrialRecord": "planner.search.records",
         "ValidationReport": "planner.cost_model.validation",
         "build_report": "planner.report.save",
         "fit_device_model": "planner.cost_model.model",
+        "load_study": "planner.study",
         "map_candidates": "planner.mapping.algorithm",
         "rebuild_report": "planner.report.save",
         "run_plan": "planner.pipeline.run",
         "run_search": "planner.search.runner",
+        "study_from_object": "planner.study",
         "validate": "planner.cost_model.validation",
     },
 )

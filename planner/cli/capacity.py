@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from planner.cli.loading import load_numba
 from planner.cli.options import Edits, Json, PlanFile, Qps, Seed, SlaMs
 from planner.cli.output import print_json, print_lines, print_table
 from profiles.units import format_ms
@@ -69,6 +70,7 @@ def capacity(
     json: Json = False,
 ) -> None:
     """Find the highest QPS at which the SLA percentile holds, per policy, or what a QPS needs (--for-qps)."""
+    load_numba()
     from serving_sim.capacity import DEFAULT_POLICIES, find_capacity
     from serving_sim.devices_needed import devices_needed
     from serving_sim.early_stopping import nominal_queries

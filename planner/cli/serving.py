@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from planner.cli import capacity
+from planner.cli.loading import load_numba
 from planner.cli.options import Edits, Json, Qps, Seed, SlaMs
 from planner.cli.output import message, print_json, print_lines, print_table
 from profiles.units import format_ms
@@ -55,6 +56,7 @@ def simulate(
     json: Json = False,
 ) -> None:
     """Simulate a plan under load."""
+    load_numba()
     from serving_sim.engine import resolve_plan
     from serving_sim.engine import simulate as run
     from serving_sim.plan import edited_options, load_plan

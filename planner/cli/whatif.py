@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from planner.cli.loading import load_numba
 from planner.cli.options import Edits, Json, PlanFile, Qps, Ray, Seed, SlaMs
 from planner.cli.output import message, print_json, print_lines, print_table
 from profiles.units import format_ms
@@ -49,6 +50,7 @@ def whatif(
     json: Json = False,
 ) -> None:
     """Simulate every combination of loads, SLAs, devices, caches or prices beside the plan as it is."""
+    load_numba()
     from serving_sim.engine import resolve_plan
     from serving_sim.plan import edited_options, load_plan
     from serving_sim.policies import named_policies
@@ -96,16 +98,18 @@ def _show(axes: "Sequence[Axis]", base: "GridCell", found: "Sequence[WhatIf]") -
     """The best first: those that hold their SLA, by correct predictions in it."""
     keys = [axis.key for axis in axes]
     ordered = sorted(found, key=lambda one: (not one.cell.holds_sla, -one.cell.correct_predictions_in_sla_per_s))
-    rows = [("the plan as it is", *(("",) * (len(keys) - 1)), *_figures(base, base))]
+    rows = [("as it is", *(("",) * (len(keys) - 1)), *_figures(base, base))]
     rows += [(*(_shown(value) for value in one.values), *_figures(one.cell, base)) for one in ordered[:_SHOWN]]
-    columns = (*keys, "verdict", "SLA", "p99", "late", "right in SLA/s", "change", "$/h")
-    # The words give way on a narrow terminal, figures stay whole.
+    columns: tuple[str, ...] = (*keys, "verdict", "SLA", "p99", "late", "right in SLA/s", "change", "$/h")
+    if not any(row[-1] for row in rows):
+        columns, rows = columns[:-1], [row[:-1] for row in rows]
+    # Names give way on a narrow terminal, verdicts and figures stay whole.
     print_table(
         f"{len(found)} what-ifs, the best first",
         columns,
         rows,
         text_columns=len(keys) + 2,
-        folding=range(len(keys) + 1),
+        folding=range(len(keys)),
     )
     held = sum(one.cell.holds_sla for one in found)
     left = len(found) - min(len(found), _SHOWN)

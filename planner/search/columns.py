@@ -83,7 +83,8 @@ class _Columns:
         sizes = tuple(dict(zip(dhe_axes, values, strict=True)) for values in product(*(offered[n] for n in dhe_axes)))
         firsts, has_dhe, dense = [], [], []
         for values in product(*(offered[name] for name in others)):
-            given: dict[str, Any] = {"representation": representation, **dict(zip(others, values, strict=True)), **sizes[0]}
+            chosen = dict(zip(others, values, strict=True))
+            given: dict[str, Any] = {"representation": representation, **chosen, **sizes[0]}
             spec = build_candidate(given, self.features, self.dense_features, self.model)
             firsts.append([self._place(embedding, sizes) for embedding in spec.embeddings])
             has_dhe.append([isinstance(embedding, DheSpec | HybridSpec) for embedding in spec.embeddings])

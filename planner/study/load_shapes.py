@@ -7,7 +7,6 @@ from typing import Any, TypeAlias
 
 from profiles.errors import InputError
 from serving_sim.plan import Arrivals, Sizes
-from serving_sim.sizes import mean_size
 
 __all__ = ["ArrivalsForm", "SizesForm", "number", "only", "parse_arrivals", "parse_sizes", "source_of"]
 
@@ -93,6 +92,9 @@ def _listed(key: str, *, values: tuple[int, ...], **fields: Any) -> Sizes:
         raise InputError(f"sizes.{key}: must be whole and >= 1, but got {list(values)}")
     largest = max(4096, *values)
     sizes = _checked("mean", values=values, maximum=largest, **fields)
+    # The compiled loops behind it take longer to load than a study takes to read.
+    from serving_sim.sizes import mean_size
+
     return _checked("mean", values=values, maximum=largest, mean=mean_size(sizes), **fields)
 
 

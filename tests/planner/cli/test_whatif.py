@@ -20,7 +20,7 @@ def plan(tmp_path: Path) -> str:
 def test_a_table_shows_the_best_first_beside_the_plan_as_it_is(plan: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["whatif", plan, "--vary", "qps=200,4000", "--vary", "add=,gpu"]) == 0
     printed = capsys.readouterr().out
-    assert "the plan as it is" in printed
+    assert "as it is" in printed
     assert "of 4 hold their SLA" in printed
     assert printed.index(" 4000") != printed.index(" 200")
 
@@ -52,7 +52,4 @@ def test_a_simulation_loads_only_what_it_needs(plan: str) -> None:
     script = f"import sys; from planner.cli.app import run; run(['simulate', {plan!r}]); print('loaded', *sys.modules)"
     printed = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     loaded = printed.partition("loaded")[2].split()
-    # numba itself imports the front of scipy, and its BLAS.
-    assert not {"torch", "scipy.optimize", "scipy.stats", "sklearn", "ray", "torchrec", "polars", "altair"} & set(
-        loaded
-    )
+    assert not {"torch", "scipy", "sklearn", "ray", "torchrec", "polars", "altair"} & set(loaded)
