@@ -66,11 +66,17 @@ def test_pages_say_what_was_found() -> None:
         for (name, embeddings), auc in zip(CANDIDATES.items(), [0.7 + 0.001 * i for i in range(30)], strict=False)
     ]
     hybrid = {"hybrid": "hybrid 4+4 k=256", "table": "table 16", "auc_over": 0.004, "interval": (0.003, 0.005)}
-    report = {"seeds": 2, "test_rows": 300, "rows": rows, "hybrid_over_table": hybrid}
+    report = {"seeds": 2, "rare_share": 0.25, "test_rows": 300, "rows": rows, "hybrid_over_table": hybrid}
     page = "\n".join(accuracy_flights.BENCHMARK.describe(report))
     assert "+0.0040 AUC over table 16 (+0.0030 to +0.0050), outside the interval" in page
+    assert "was not found" not in page
+    inside = {**report, "hybrid_over_table": {**hybrid, "interval": (-0.001, 0.009)}}
+    page = "\n".join(accuracy_flights.BENCHMARK.describe(inside))
+    assert "hybrid 4+4 k=256 +0.0090, hybrid 8+8 k=256 +0.0090" in page
+    assert "only 25.0% of the training rows" in page
     synthetic = "\n".join(accuracy_synthetic.BENCHMARK.describe({**report, "best_possible_auc": 0.75}))
     assert "would reach an AUC of 0.7500" in synthetic
+    assert "below table 16: none; above it: " in synthetic
     assert accuracy_flights.BENCHMARK.charts is not None
     assert all(svg.startswith("<svg") for svg in accuracy_flights.BENCHMARK.charts(report).values())
 
@@ -81,3 +87,4 @@ def test_dhe_page_tells_both_shares() -> None:
     report = {"seeds": 1, "rows": rows, "explained": shares, "auc_KS": [[0.7, 0.71, 0.72]]}
     page = "\n".join(dhe_accuracy.BENCHMARK.describe(report))
     assert "k explains 80.0% of the differences, the decoder 15.0%" in page
+    assert "differs by 0.0200 at k = 16" in page

@@ -1,6 +1,6 @@
 """The same comparison where the right order is known: an effect planted per id, Zipf-distributed ids."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -62,6 +62,10 @@ def _describe(report: Mapping[str, Any]) -> list[str]:
     remarks = [
         f"The true probabilities would reach an AUC of {report['best_possible_auc']:.4f}.",
         f"In the order of their AUC: {', '.join(row['representation'] for row in order)}.",
+        (
+            f"Outside the interval of the difference, below {REFERENCE}: {_beside_table(order, below=True)}; above it: "
+            f"{_beside_table(order, below=False)}. The others cannot be told from it by these seeds."
+        ),
     ]
     return [
         _INTRODUCTION,
@@ -72,6 +76,13 @@ def _describe(report: Mapping[str, Any]) -> list[str]:
         "## Remarks",
         bullets(remarks),
     ]
+
+
+def _beside_table(rows: Sequence[Mapping[str, Any]], *, below: bool) -> str:
+    """The representations whose difference to the reference is surely of that sign."""
+    intervals = {row["representation"]: row["auc_over_reference_interval"] for row in rows}
+    names = [name for name, one in intervals.items() if one and (one[1] < 0 if below else one[0] > 0)]
+    return ", ".join(names) or "none"
 
 
 BENCHMARK = Benchmark(

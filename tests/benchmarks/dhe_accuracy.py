@@ -79,6 +79,9 @@ def _charts(report: Mapping[str, Any]) -> dict[str, str]:
 def _describe(report: Mapping[str, Any]) -> list[str]:
     hashes = HASHES[: len(report["auc_KS"])]
     cells = [(f"k = {k}", *(f"{auc:.4f}" for auc in row)) for k, row in zip(hashes, report["auc_KS"], strict=True)]
+    spreads = ", ".join(
+        f"{max(row) - min(row):.4f} at k = {k}" for k, row in zip(hashes, report["auc_KS"], strict=True)
+    )
     shares = report["explained"]
     return [
         _INTRODUCTION,
@@ -90,7 +93,12 @@ def _describe(report: Mapping[str, Any]) -> list[str]:
         "## What the figures mean",
         _MEANING,
         "## Remarks",
-        bullets([f"k explains {percent(shares['k'])} of the differences, the decoder {percent(shares['decoder'])}."]),
+        bullets(
+            [
+                f"k explains {percent(shares['k'])} of the differences, the decoder {percent(shares['decoder'])}.",
+                f"Between the best and the worst decoder the AUC differs by {spreads}.",
+            ]
+        ),
     ]
 
 
