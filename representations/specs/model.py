@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 from profiles.errors import InputError, UnknownNameError
 from representations.specs.embedding import EmbeddingSpec, embedding_from_object, embedding_object
 from representations.specs.feature import Feature
+from representations.specs.keys import require_keys
 from representations.specs.robe import ROBE_PRIME, RobeSpec
 from representations.specs.sizes import BYTES_PER_FLOAT, require_integer, require_positive
 from representations.specs.table import TableSpec
@@ -185,10 +186,17 @@ def table_groups(spec: ModelSpec) -> dict[str, tuple[int, ...]]:
 
 
 def model_from_object(body: Mapping[str, Any]) -> ModelSpec:
-    """The model that `ModelSpec.to_object` wrote."""
+    """The model that `ModelSpec.to_object` wrote.
+
+    Raises:
+        InputError: no object, a key that a model, a feature or a representation does not have or lacks, a bad value.
+    """
+    require_keys("model", ModelSpec, body)
     try:
-        fields = {**body, "features": tuple(Feature(**f) for f in body["features"])}
-        fields["embeddings"] = tuple(embedding_from_object(e) for e in body["embeddings"])
-        return ModelSpec(**fields)
-    except (KeyError, TypeError) as error:
+        for i, feature in enumerate(body["features"]):
+            require_keys(f"model: features[{i}]", Feature, feature)
+        features = tuple(Feature(**feature) for feature in body["features"])
+        embeddings = tuple(embedding_from_object(e) for e in body["embeddings"])
+        return ModelSpec(**{**body, "features": features, "embeddings": embeddings})
+    except TypeError as error:
         raise InputError(f"model: {error}") from error

@@ -59,7 +59,9 @@ def test_dot_needs_equal_widths() -> None:
         ({"embeddings": [{"kind": "table", "dim": 8}]}, "2 features, but 1 embeddings"),
         ({"bottom_mlp": []}, "needs at least one feature, a bottom layer"),
         ({"bottom_mlp": [0, 8]}, r"bottom_mlp\[0\] must be >= 1"),
-        ({"nonsense": 1}, "nonsense"),
+        ({"nonsense": 1}, "model: key: unknown name 'nonsense'"),
+        ({"features": [{"name": "a"}]}, r"model: features\[0\]: cardinality is missing"),
+        ({"features": 3}, "model: 'int' object is not iterable"),
     ],
 )
 def test_a_bad_model_says_why(changes: dict[str, object], message: str) -> None:
