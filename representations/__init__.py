@@ -27,6 +27,7 @@ from representations.specs import (
     embedding_from_object,
     mixed_dimensions,
     model_from_object,
+    toml_text,
 )
 from representations.target import build_target
 from representations.training_config import Checkpoints, TrainingConfig, TrainingProgress, TrainingResult
@@ -95,6 +96,7 @@ __all__ = [
     "set_deduplication",
     "set_streaming",
     "split_dataset",
+    "toml_text",
     "train",
     "training_bar",
     "with_representation",
