@@ -1,4 +1,4 @@
-"""The checks of ids where data enters: training and serving call them once, the forward pass never does."""
+"""The checks of ids where data enters: data sets and training call them, the forward pass never does."""
 
 from collections.abc import Sequence
 

@@ -27,6 +27,10 @@ class RecommendationModel(nn.Module):
     def forward(self, dense_BF: Tensor, ids: Ids) -> Tensor:
         """Logits [B]. `dense_BF` is not looked at where the model has no dense features.
 
-        Ids are [B, S], or one bag list per feature, or a `KeyedJaggedTensor`; an empty bag gives a zero vector. They
-        are not checked here (`representations.check_inputs` does, where data enters).
+        Ids are [B, S], or one bag list per feature, or a `KeyedJaggedTensor`; an empty bag gives a zero vector. On the
+        CPU an id out of range is an error; all else is not checked here (`representations.check_inputs` does, where
+        data enters).
+
+        Raises:
+            InputError: an id out of range, with feature, row and value.
         """
