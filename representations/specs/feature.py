@@ -18,6 +18,8 @@ class Feature:
     pooling: float = 1.0
 
     def __post_init__(self) -> None:
+        if not self.name:
+            raise InputError(f"feature: name must not be empty, but got {self.name!r}")
         require_positive(f"feature {self.name!r}", cardinality=self.cardinality)
         require_number(f"feature {self.name!r}: pooling", self.pooling)
         if not 0 < self.pooling < math.inf:

@@ -72,6 +72,8 @@ def test_a_bad_model_says_why(changes: dict[str, object], message: str) -> None:
 def test_bad_parts_say_why() -> None:
     with pytest.raises(InputError, match="cardinality must be >= 1, but got 0"):
         Feature(name="a", cardinality=0)
+    with pytest.raises(InputError, match="feature: name must not be empty, but got ''"):
+        Feature(name="", cardinality=1)
     with pytest.raises(InputError, match="pooling must be finite and > 0, but got 0"):
         Feature(name="a", cardinality=1, pooling=0)
     with pytest.raises(InputError, match="k must be even for gaussian pairs, but got 3"):
