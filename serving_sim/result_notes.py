@@ -36,9 +36,13 @@ def _event_notes(run: Run) -> list[str]:
         return []
     cursor_F, notes = run.events.state.cursor_F.tolist(), []
     if lost := cursor_F[kernels.LOSSES]:
-        notes.append(f"a server went down under a query {lost} times; each was served again")
+        notes.append(f"a server went down under a query {lost} times")
     if given_up := cursor_F[kernels.GIVEN_UP]:
         notes.append(f"{given_up} queries were given up, as no server stayed up for long enough")
+    if spared := cursor_F[kernels.SPARED]:
+        notes.append(
+            f"{spared} servers failed no more at the end of the run: so many failures had come while no query ended"
+        )
     if run.overflow:
         held = len(run.events.state.queries_H)
         notes.append(f"{run.overflow} queries were refused, as {held} were in the system, which holds no more")

@@ -12,6 +12,7 @@ from serving_sim.events import Events, batching_of
 from serving_sim.kernels import (
     BINS,
     FIXED,
+    LAST_FINISH_MS,
     MOST_WAITING,
     OVERFLOW,
     PRICED,
@@ -116,6 +117,9 @@ class Run:
         # The loop has counted the time that servers were busy, lost services too.
         unused_D = np.zeros(len(self.paths.servers_D))
         account_chunk(room, done, self.warmup, self.sla_ms_C, self.paths, unused_D, self.totals)
+        # Servers were busy with queries that were given up too.
+        last_ms = self.totals.sums_CF[0, LAST_FINISH_MS]
+        self.totals.sums_CF[0, LAST_FINISH_MS] = max(last_ms, events.state.given_up_ms_1[0])
         return room, done
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from serving_sim.kernels.arrays import Chunk, Floats, Ints
 
 __all__ = [
+    "CHANGES",
     "DEVICE",
     "GIVEN_UP",
     "IN_SYSTEM",
@@ -24,6 +25,7 @@ __all__ = [
     "OLDEST",
     "OVERFLOW",
     "PATH",
+    "SPARED",
     "STEP",
     "EventPlan",
     "EventState",
@@ -35,7 +37,7 @@ __all__ = [
 Records: TypeAlias = NDArray[Any]
 
 # Places in `EventState.cursor_F`.
-OLDEST, NEXT, OVERFLOW, LOSSES, GIVEN_UP, IN_SYSTEM = 0, 1, 2, 3, 4, 5
+OLDEST, NEXT, OVERFLOW, LOSSES, GIVEN_UP, IN_SYSTEM, CHANGES, SPARED = range(8)
 
 
 def _record(whole: str = "", real: str = "") -> np.dtype[Any]:
@@ -58,8 +60,9 @@ DEVICE = np.dtype(
 _QUERY = _record("size class_ path left stage losses", "arrival_ms start_ms service_ms")
 # `after` is the next part in a queue or batch, -1 at its end.
 _PART = _record("after step size", "joined_ms")
-# `known` counts the servers that are up as far as is known, `outage` the beginnings and ends so far.
-_QUEUE = _record("first last waiting known outage", "work_ms wait_ms")
+# `known` counts the servers that are up as far as is known, `outage` the beginnings and ends so far. Once `changed`,
+# when servers will be free has yet to be worked out anew.
+_QUEUE = _record("first last waiting known outage changed", "work_ms wait_ms")
 # `down` counts the reasons for it, `drawn` the draws of failures and repairs.
 _SERVER = _record("device batch down failed known drawn", "start_ms mean_ms service_ms free_ms warm_ms")
 
@@ -86,7 +89,9 @@ class EventState(NamedTuple):
     """Queries, their parts, queues, servers and the heap of events.
 
     `cursor_F`: number of the oldest query in the system, and of the next one; queries refused for want of a place;
-    losses of a server under a query; queries given up; queries that are not done.
+    losses of a server under a query; queries given up; queries that are not done; failures and repairs since a query
+    ended, when none is to follow; servers that fail no more, as those were too many. `given_up_ms_1` is when a query
+    was last given up.
     """
 
     queries_H: Records
@@ -99,6 +104,7 @@ class EventState(NamedTuple):
     time_ms_S: Floats
     events_1: Ints
     cursor_F: Ints
+    given_up_ms_1: Floats
 
 
 def new_event_state(plan: EventPlan, spreads: int, held: int) -> EventState:
@@ -123,7 +129,8 @@ def new_event_state(plan: EventPlan, spreads: int, held: int) -> EventState:
         place_S=np.full(sources, -1, dtype=np.int64),
         time_ms_S=np.full(sources, np.inf),
         events_1=np.zeros(1, dtype=np.int64),
-        cursor_F=np.zeros(6, dtype=np.int64),
+        cursor_F=np.zeros(8, dtype=np.int64),
+        given_up_ms_1=np.zeros(1),
     )
 
 

@@ -17,12 +17,14 @@ from numba import njit
 
 from serving_sim.kernels.arrays import FIXED, REFUSAL, SPLIT, Chunk, Floats, Queues, Rule
 from serving_sim.kernels.event_arrays import (
+    CHANGES,
     GIVEN_UP,
     IN_SYSTEM,
     LOSSES,
     NEXT,
     OLDEST,
     OVERFLOW,
+    SPARED,
     EventPlan,
     EventState,
 )
@@ -39,7 +41,10 @@ _inner: Callable[[_Compiled], _Compiled] = njit(  # type: ignore[call-overload] 
 # What a query's parts are: shards, its own service behind them, the whole query, or samples of it.
 _SHARDS, _BEHIND, _WHOLE, _PART = 0, 1, 2, 3
 # A query that lost its servers this often is given up: what takes longer than any server is up would never end.
-_MOST_LOSSES = 1000
+_MOST_LOSSES = 100
+# When none is to follow, and so many failures and repairs come while no query ends, no server fails any more: one
+# service may last for longer than there is time to follow the failures of the others.
+_MOST_CHANGES = 100_000
 
 
 @_inner
@@ -92,10 +97,48 @@ def _exponential(key: np.uint64, server: int, draw: int) -> float:
 
 
 @_inner
+def _note_soonest(device: int, plan: EventPlan, queues: Queues) -> None:
+    free_ms_C, soonest = queues.free_ms_DC[device], 0
+    for server in range(1, plan.devices_D[device].end_server - plan.devices_D[device].first_server):
+        if free_ms_C[server] < free_ms_C[soonest]:
+            soonest = server
+    queues.next_server_D[device], queues.next_ms_D[device] = soonest, free_ms_C[soonest]
+
+
+@_inner
+def _foresee_part(device: int, service_ms: float, now_ms: float, plan: EventPlan, queues: Queues) -> None:
+    start_ms = max(now_ms, queues.next_ms_D[device])
+    queues.free_ms_DC[device, queues.next_server_D[device]] = start_ms + service_ms
+    _note_soonest(device, plan, queues)
+
+
+@_inner
+def _foresee(device: int, now_ms: float, plan: EventPlan, state: EventState, queues: Queues) -> None:
+    """When servers will be free, as a router works it out anew after a change, where service does not scatter."""
+    state.queues_D[device].changed = 0
+    free_ms_C, first = queues.free_ms_DC[device], plan.devices_D[device].first_server
+    for server in range(first, plan.devices_D[device].end_server):
+        free_ms_C[server - first] = state.servers_V[server].free_ms
+        if not state.servers_V[server].known:
+            free_ms_C[server - first] = np.inf
+        elif state.servers_V[server].batch >= 0:
+            free_ms_C[server - first] = state.servers_V[server].start_ms + state.servers_V[server].service_ms
+    _note_soonest(device, plan, queues)
+    part = state.queues_D[device].first
+    while part >= 0:
+        _foresee_part(
+            device, plan.service_ms_SX[state.parts_T[part].size, state.parts_T[part].step], now_ms, plan, queues
+        )
+        part = state.parts_T[part].after
+
+
+@_inner
 def _look(now_ms: float, plan: EventPlan, state: EventState, queues: Queues) -> None:
     """The wait at each device as far as a router can know it; infinite where it knows that all servers are down."""
     for device in range(plan.devices_D.size):
         if not plan.devices_D[device].expects:
+            if state.queues_D[device].changed:
+                _foresee(device, now_ms, plan, state, queues)
             state.queues_D[device].wait_ms = max(0.0, queues.next_ms_D[device] - now_ms)
             continue
         servers, idle, least_ms, left_ms, mean_ms = state.queues_D[device].known, False, np.inf, 0.0, 0.0
@@ -255,22 +298,6 @@ def _serve_next(device: int, now_ms: float, plan: EventPlan, state: EventState, 
 
 
 @_inner
-def _note_soonest(device: int, plan: EventPlan, queues: Queues) -> None:
-    free_ms_C, soonest = queues.free_ms_DC[device], 0
-    for server in range(1, plan.devices_D[device].end_server - plan.devices_D[device].first_server):
-        if free_ms_C[server] < free_ms_C[soonest]:
-            soonest = server
-    queues.next_server_D[device], queues.next_ms_D[device] = soonest, free_ms_C[soonest]
-
-
-@_inner
-def _foresee_part(device: int, service_ms: float, now_ms: float, plan: EventPlan, queues: Queues) -> None:
-    start_ms = max(now_ms, queues.next_ms_D[device])
-    queues.free_ms_DC[device, queues.next_server_D[device]] = start_ms + service_ms
-    _note_soonest(device, plan, queues)
-
-
-@_inner
 def _join(part: int, step: int, size: int, now_ms: float, plan: EventPlan, state: EventState, queues: Queues) -> None:
     """The part joins the queue of the step's device."""
     device = plan.steps_X[step].device
@@ -287,30 +314,9 @@ def _join(part: int, step: int, size: int, now_ms: float, plan: EventPlan, state
     state.queues_D[device].last = part
     state.queues_D[device].waiting += 1
     state.queues_D[device].work_ms += plan.joined_ms_SX[size, step]
-    if not plan.devices_D[device].expects:
+    if not plan.devices_D[device].expects and not state.queues_D[device].changed:
         _foresee_part(device, plan.service_ms_SX[size, step], now_ms, plan, queues)
     _serve_next(device, now_ms, plan, state, queues)
-
-
-@_inner
-def _foresee(device: int, now_ms: float, plan: EventPlan, state: EventState, queues: Queues) -> None:
-    """When servers will be free, as a router works it out anew after a change, where service does not scatter."""
-    if plan.devices_D[device].expects:
-        return
-    free_ms_C, first = queues.free_ms_DC[device], plan.devices_D[device].first_server
-    for server in range(first, plan.devices_D[device].end_server):
-        free_ms_C[server - first] = state.servers_V[server].free_ms
-        if not state.servers_V[server].known:
-            free_ms_C[server - first] = np.inf
-        elif state.servers_V[server].batch >= 0:
-            free_ms_C[server - first] = state.servers_V[server].start_ms + state.servers_V[server].service_ms
-    _note_soonest(device, plan, queues)
-    part = state.queues_D[device].first
-    while part >= 0:
-        _foresee_part(
-            device, plan.service_ms_SX[state.parts_T[part].size, state.parts_T[part].step], now_ms, plan, queues
-        )
-        part = state.parts_T[part].after
 
 
 @_inner
@@ -370,8 +376,11 @@ def _part_done(part: int, server: int, now_ms: float, plan: EventPlan, state: Ev
         return
     state.queries_H[slot].left = -1
     state.cursor_F[IN_SYSTEM] -= 1
+    if state.cursor_F[CHANGES] <= _MOST_CHANGES:
+        state.cursor_F[CHANGES] = min(state.cursor_F[CHANGES], 0)
     if path < 0:
         state.queries_H[slot].start_ms, state.queries_H[slot].service_ms = state.queries_H[slot].arrival_ms, 0.0
+        state.given_up_ms_1[0] = now_ms
     elif state.queries_H[slot].stage == _WHOLE:
         state.queries_H[slot].service_ms = state.servers_V[server].service_ms
     else:
@@ -427,6 +436,7 @@ def _reassign(
             _join(part, path, size, now_ms, plan, state, queues)
         part = after
     if first >= 0:
+        state.queues_D[device].changed = 1
         state.parts_T[last].after = state.queues_D[device].first
         state.queues_D[device].first = first
         if state.queues_D[device].last < 0:
@@ -450,7 +460,7 @@ def _notice(
     server: int, is_up: int, now_ms: float, rule: Rule, plan: EventPlan, state: EventState, queues: Queues
 ) -> None:
     """The router knows now that a server is down, or up again: what it lost is routed anew, and what waits for
-    devices without a server.
+    devices without a server, if there is any server elsewhere.
     """
     device = state.servers_V[server].device
     lost, had = state.servers_V[server].batch, state.queues_D[device].known
@@ -460,28 +470,37 @@ def _notice(
     if is_up:
         state.servers_V[server].free_ms = now_ms
         state.servers_V[server].warm_ms = now_ms + plan.devices_D[device].warm_up_ms
-    _foresee(device, now_ms, plan, state, queues)
+    state.queues_D[device].changed = 1
+    is_any_up = False
+    for other in range(plan.devices_D.size):
+        is_any_up |= state.queues_D[other].known > 0
     # One call for all, as a compiled function is copied wherever it is called.
     for turn in range(plan.devices_D.size + 1):
         part, other, losses = lost, device, 1
         if turn > 0:
             part, other, losses = state.queues_D[turn - 1].first, turn - 1, 0
-            if other != device and (not is_up or had > 0):
+            if not is_any_up or (other != device and (not is_up or had > 0)):
                 continue
             if part < 0 or state.queues_D[other].known > 0 or plan.devices_D[other].restarts:
                 continue
             state.queues_D[other].first = state.queues_D[other].last = -1
             state.queues_D[other].waiting, state.queues_D[other].work_ms = 0, 0.0
         _reassign(part, other, losses, now_ms, rule, plan, state, queues)
-    _foresee(device, now_ms, plan, state, queues)
     _serve_next(device, now_ms, plan, state, queues)
 
 
 @_inner
 def _next_failure(server: int, now_ms: float, plan: EventPlan, state: EventState) -> int:
-    """Draw how long the server is in its next state; returns whether it is up then."""
+    """Draw how long the server is in its next state; returns whether it is up then, -1 where it is spared."""
     device = state.servers_V[server].device
     is_up = state.servers_V[server].failed
+    state.cursor_F[CHANGES] += 1
+    if state.cursor_F[CHANGES] > _MOST_CHANGES:
+        # It is up from now on, and its repair is the last change.
+        _schedule(state.servers_V.size + server, np.inf, state)
+        state.cursor_F[SPARED] += 1
+        state.servers_V[server].failed = 0
+        return 1 if is_up else -1
     mean_ms = plan.devices_D[device].mtbf_ms if is_up else plan.devices_D[device].repair_ms
     state.servers_V[server].drawn += 1
     state.servers_V[server].failed = 1 - is_up
@@ -513,6 +532,8 @@ def _step(rule: Rule, plan: EventPlan, state: EventState, queues: Queues) -> Non
         return
     if source < 2 * servers:
         is_up = _next_failure(first, now_ms, plan, state)
+        if is_up < 0:
+            return
     elif source < 3 * servers:
         is_noticed = True
     elif source < 3 * servers + devices:
@@ -593,6 +614,8 @@ def serve_events(
     returned. After an infinite gap none follows, so that all come to their end.
     """
     now_ms, done, places = queues.clock_ms[0], 0, state.queries_H.size
+    # Counted only where none is to follow, by setting out from 0.
+    state.cursor_F[CHANGES] = 0 if gap_ms == np.inf else -(2**62)
     for query in range(count):
         now_ms += chunk.gap_N[query] * gap_ms
         while state.events_1[0] > 0 and state.time_ms_S[state.heap_S[0]] <= now_ms:

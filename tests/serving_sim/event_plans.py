@@ -31,7 +31,7 @@ def failing(draw: st.DrawFn, device: Device) -> Device:
     return replace(
         device,
         outages=draw(outages()),
-        mtbf_s=draw(st.floats(5.0, 20.0)) if fails else None,
+        mtbf_s=draw(st.floats(0.02, 1.0)) if fails else None,
         repair_s=draw(st.floats(0.001, 0.2)) if fails else None,
         warm_up_s=draw(st.sampled_from([0.0, 0.05])),
         warm_up_factor=draw(st.sampled_from([1.0, 2.5])),

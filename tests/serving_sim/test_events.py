@@ -235,6 +235,15 @@ def test_a_query_that_no_server_lives_through_is_given_up() -> None:
     assert any("3 queries were given up" in note for note in result.notes)
 
 
+def test_a_service_that_outlasts_all_others_ends_however_often_their_servers_fail() -> None:
+    plan = one_path(1e15, queries=5)
+    idle = Device(name="e", servers=3, mtbf_s=0.01, repair_s=0.01)
+    result = simulate(replace(plan, devices=(*plan.devices, idle)))
+    assert result.refused == 0
+    assert result.device_utilisation["d"] == pytest.approx(1.0)
+    assert any("3 servers failed no more" in note for note in result.notes)
+
+
 def test_a_failed_device_serves_nothing_and_keeps_its_place() -> None:
     plan = small_plan()
     failed = replace(plan, devices=(plan.devices[0], replace(plan.devices[1], state="failed")))

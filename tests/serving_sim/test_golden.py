@@ -27,12 +27,13 @@ def event_plan() -> Plan:
     failing = replace(
         first,
         outages=(Outage(start_s=0.1, end_s=0.15),),
-        mtbf_s=0.2,
+        mtbf_s=0.1,
         repair_s=0.02,
         warm_up_s=0.01,
         warm_up_factor=2.0,
         detection_s=0.005,
     )
+    others = [replace(device, mtbf_s=0.2, repair_s=0.02, on_failure="restart") for device in others]
     shards = (Shard(device=plan.devices[-1].name, latency=plan.paths[-1].latency),)
     paths = (replace(plan.paths[0], shards=shards), *plan.paths[1:])
     return replace(plan, devices=(failing, *others), paths=paths)
@@ -74,6 +75,7 @@ def test_the_golden_trace_is_reproduced(policy: str) -> None:
 
 def test_the_golden_trace_of_a_run_by_events_is_reproduced() -> None:
     stored = json.loads((FOLDER / f"{EVENTS}.json").read_text(encoding="utf-8"))
+    assert any("a server went down under a query" in note for note in stored["result"]["notes"])
     assert_same(json.loads(json.dumps(golden_object(event_plan(), Batching(most_samples=300)))), stored)
 
 
