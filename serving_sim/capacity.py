@@ -23,6 +23,7 @@ from serving_sim.plan import Plan
 from serving_sim.policies import Policy, PolicyLike, as_policy, policy_label
 from serving_sim.reliability import plans_without_one_device
 from serving_sim.student import half_width_95
+from serving_sim.suitable import why_unsuitable
 from serving_sim.table_errors import with_table_errors
 
 __all__ = ["DEFAULT_POLICIES", "CapacityResult", "OneDown", "PolicyCapacity", "find_capacity"]
@@ -67,15 +68,16 @@ def find_capacity(
     Seeds are `plan.seed`, `plan.seed + 1`, ...; `resolution` is the relative width at which a seed's bisection stops.
     With `precision` (half of the seeds' 95 % interval over the mean), pilot runs choose seeds and queries instead.
     `early_stopping` takes a rate as held where MLPerf's early stopping passes it; `n_plus_one` also searches with each
-    device down; `table_errors` says whether the latency tables' error bars are followed up.
+    device down; `table_errors` says whether the latency tables' error bars are followed up. Policies that cannot
+    serve the plan (say prices of device time, where servers fail) are left out, and the result says why.
 
     Raises:
-        InputError: an unknown policy, a precision or resolution outside (0, 1), fewer than 2 seeds or 1 query, or too
-            few queries for early stopping to pass any run.
+        InputError: an unknown policy, none that can serve the plan, a precision or resolution outside (0, 1), fewer
+            than 2 seeds or 1 query, or too few queries for early stopping to pass any run.
     """
     if precision is not None and not 0 < precision < 1:
         raise InputError(f"precision: must be in (0, 1), but got {precision}")
-    chosen = [as_policy(policy) for policy in policies]
+    chosen, left_out = _suitable(plan, [as_policy(policy) for policy in policies])
     sampling = Sampling(queries=queries, seeds=seeds, resolution=resolution, early_stopping=early_stopping)
     if early_stopping and most_late(queries - warmup_of(queries), plan.workload.percentile) < 0:
         raise InputError(f"queries: too few for early stopping to pass any run, got {queries}")
@@ -94,7 +96,18 @@ def find_capacity(
         precision=precision,
         early_stopping=early_stopping,
         slas_by_class={one.name: one.sla_ms for one in plan.workload.classes} or None,
+        left_out=left_out,
     )
+
+
+def _suitable(plan: Plan, policies: Sequence[Policy]) -> tuple[list[Policy], dict[str, str]]:
+    """The policies that can serve the plan, and the complaints about the others, by label."""
+    complaints = [why_unsuitable(plan, policy) for policy in policies]
+    left_out = {policy_label(one): why for one, why in zip(policies, complaints, strict=True) if why is not None}
+    suitable = [one for one, why in zip(policies, complaints, strict=True) if why is None]
+    if left_out and not suitable:
+        raise InputError(next(iter(left_out.values())))
+    return suitable, left_out
 
 
 def _search_to(plan: Plan, policies: Sequence[Policy], sampling: Sampling, precision: float) -> _Found:

@@ -1,6 +1,6 @@
 """What a capacity search comes to."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 __all__ = ["CapacityResult", "OneDown", "PolicyCapacity"]
@@ -69,6 +69,7 @@ class CapacityResult:
 
     `queries` and `seeds` are how many were served for each; `precision` is what was asked of the seeds' interval (half
     its width over the mean), `reached` what the widest of the policies has, None where no policy has a capacity.
+    `left_out` says of each policy that cannot serve the plan why.
     """
 
     sla_ms: float
@@ -81,6 +82,7 @@ class CapacityResult:
     precision: float | None = None
     early_stopping: bool = False
     slas_by_class: dict[str, float] | None = None
+    left_out: dict[str, str] = field(default_factory=dict)
 
     def to_object(self) -> dict[str, Any]:
         """The JSON object of `recplan capacity`."""
@@ -95,4 +97,5 @@ class CapacityResult:
             "reached": self.reached,
             "early_stopping": self.early_stopping,
             "slas_by_class": self.slas_by_class,
+            "left_out": self.left_out,
         }

@@ -8,7 +8,7 @@ from serving_sim.engine import SimulationOptions, start_simulation
 from serving_sim.plan import Plan
 from serving_sim.policies import PolicyLike
 
-__all__ = ["suitable_policies"]
+__all__ = ["suitable_policies", "why_unsuitable"]
 
 P = TypeVar("P", bound=PolicyLike)
 
@@ -18,12 +18,13 @@ def suitable_policies(plan: Plan, policies: Iterable[P]) -> tuple[P, ...]:
 
     Some loops cannot follow all that a plan may say (say a price of device time, where a server is slow after idling).
     """
-    return tuple(policy for policy in policies if _is_suitable(plan.at(queries=1), policy))
+    return tuple(policy for policy in policies if why_unsuitable(plan, policy) is None)
 
 
-def _is_suitable(plan: Plan, policy: PolicyLike) -> bool:
+def why_unsuitable(plan: Plan, policy: PolicyLike) -> str | None:
+    """The complaint that keeps the policy from serving the plan; none where it can."""
     try:
-        start_simulation(plan, policy=policy, options=SimulationOptions(fluid_bound=False))
-    except InputError:
-        return False
-    return True
+        start_simulation(plan.at(queries=1), policy=policy, options=SimulationOptions(fluid_bound=False))
+    except InputError as complaint:
+        return str(complaint)
+    return None

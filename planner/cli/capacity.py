@@ -80,7 +80,7 @@ def capacity(
     from serving_sim.suitable import suitable_policies
 
     loaded = load_plan(plan, edits or ())
-    names = dict.fromkeys(policy or (loaded.policy.name, *suitable_policies(loaded, DEFAULT_POLICIES)))
+    names = dict.fromkeys(policy or (loaded.policy.name, *DEFAULT_POLICIES))
     routers = named_policies(tuple(names), loaded.policy, edited_options(edits or ()))
     resolved = resolve_plan(loaded, qps=qps, sla_ms=sla_ms, seed=seed)
     if for_qps is not None:
@@ -90,7 +90,7 @@ def capacity(
             devices_needed(
                 resolved, for_qps, one, most=most, queries=queries or _QUERIES, seeds=seeds, n_plus_one=n_plus_one
             )
-            for one in routers
+            for one in (routers if policy else suitable_policies(resolved, routers))
         ]
         if json:
             print_json(_needed_object(resolved.workload.sla_ms, needed))
@@ -126,6 +126,7 @@ def _show_capacity(result: "CapacityResult") -> None:
     print_lines([_sample_line(result)])
     print_lines([f"no policy can serve more than {result.upper_bound_qps:,.0f} queries/s on these devices"])
     print_lines(f"note: {row.policy}: {row.note}" for row in result.policies if row.note)
+    print_lines(f"note: {name} is left out: {why}" for name, why in result.left_out.items())
 
 
 def _capacity_row(row: "PolicyCapacity", *, has_tables: bool, has_spare: bool) -> list[str]:

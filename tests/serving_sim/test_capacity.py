@@ -25,6 +25,16 @@ def one_queue(**load: Any) -> Plan:
     )
 
 
+def test_a_policy_that_cannot_serve_the_plan_is_left_out_and_told_why() -> None:
+    plan = small_plan()
+    failing = replace(plan, devices=(replace(plan.devices[0], mtbf_s=10.0, repair_s=0.1), *plan.devices[1:]))
+    found = find_capacity(failing, seeds=2, queries=500, resolution=0.05, table_errors=False)
+    assert [one.policy for one in found.policies] == ["mp-rec", "table-switch"]
+    assert "neither shards nor devices" in found.left_out["headroom"]
+    with pytest.raises(InputError, match="neither shards nor devices"):
+        find_capacity(failing, ["headroom"], seeds=2, queries=500)
+
+
 def test_the_object_has_the_keys_that_scripts_rely_on() -> None:
     body = find_capacity(small_plan(), seeds=2, queries=500, resolution=0.05).to_object()
     assert set(body) >= {"sla_ms", "percentile", "policies", "upper_bound_qps"}

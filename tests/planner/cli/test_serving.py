@@ -86,6 +86,12 @@ def test_capacity_tells_spare_and_sample(plan_file: str, capsys: pytest.CaptureF
     assert set(found["n_plus_one"]["by_device"]) == {"cpu", "gpu"}
 
 
+def test_capacity_leaves_out_what_cannot_serve_the_plan(plan_file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    failing = ("--set", "devices.cpu.mtbf_s=10", "--set", "devices.cpu.repair_s=0.1")
+    assert run(["capacity", plan_file, "--queries", "500", "--seeds", "2", *failing]) == 0
+    assert "note: headroom is left out: policy: one that prices device time" in capsys.readouterr().out
+
+
 def test_early_stopping_runs_mlperf_s_count_of_queries(plan_file: str, capsys: pytest.CaptureFixture[str]) -> None:
     body = json_of(
         capsys, "capacity", plan_file, "--policy", "static", "--early-stopping", "--seeds", "2",
