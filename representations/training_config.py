@@ -90,7 +90,8 @@ class TrainingResult:
     """A trained model, its metrics on the test rows, and those on the validation rows that chose its epoch.
 
     `epochs` counts those run, `best_epoch` (from 1) is whose weights `model` has. `seconds` and `samples_per_s` are of
-    the training steps alone, without validation and test.
+    the training steps alone, without validation and test; a process's first step loads or compiles kernels, so that few
+    steps seem slow.
     """
 
     spec: ModelSpec
