@@ -48,12 +48,22 @@ class PathTables:
 def service_ms(
     table: LatencyTable, sizes: Sequence[int] | NDArray[np.int64], mean_ms: tuple[float, ...] = ()
 ) -> NDArray[np.float64]:
-    """Mean service time (ms) at each size, all of them >= 1; `mean_ms` stands in for the table's."""
+    """Mean service time (ms) at each size, all of them >= 1; `mean_ms` stands in for the table's.
+
+    Raises:
+        InputError: the table rises so steeply that a size beyond its own has no finite time.
+    """
     log_sizes = np.log(np.asarray(sizes, dtype=np.float64))
     knots, values = np.log(np.array(table.sizes, dtype=np.float64)), np.log(np.array(mean_ms or table.mean_ms))
     slope = max(0.0, (values[-1] - values[-2]) / (knots[-1] - knots[-2])) if len(knots) > 1 else 1.0
     beyond = np.maximum(log_sizes - knots[-1], 0.0) * slope
-    times: NDArray[np.float64] = np.exp(np.interp(log_sizes, knots, values) + beyond)
+    with np.errstate(over="ignore"):
+        times: NDArray[np.float64] = np.exp(np.interp(log_sizes, knots, values) + beyond)
+    if not np.isfinite(times).all():
+        raise InputError(
+            f"latency.mean_ms: rises so steeply up to size {table.sizes[-1]} that {np.max(sizes)} samples have no "
+            "finite time; measure larger sizes, or allow fewer samples"
+        )
     return times
 
 

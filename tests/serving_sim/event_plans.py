@@ -13,7 +13,7 @@ from tests.serving_sim.reference import POLICIES, latency_tables, plans
 GENERAL = (
     PolicyChoice(name="batching", options={"most_samples": 40, "wait_ms": 2.0}),
     PolicyChoice(name="batching", options={"most_samples": 200, "wait_ms": 0.0, "routing": "static"}),
-    PolicyChoice(name="batching", options={"routing": "mp-rec"}),
+    PolicyChoice(name="batching", options={"most_samples": 200, "routing": "mp-rec"}),
 )
 
 

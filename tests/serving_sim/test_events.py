@@ -266,6 +266,9 @@ def test_what_cannot_be_served_says_so() -> None:
         simulate(replace(plan, paths=(sharded,)), policy="split")
     with pytest.raises(InputError, match="too many to follow"):
         simulate(replace(plan, devices=(replace(plan.devices[0], mtbf_s=1e-9, repair_s=1e-9), plan.devices[1])))
+    steep = replace(plan.paths[0], latency=LatencyTable(sizes=(1, 2), mean_ms=(1e-300, 1e10)))
+    with pytest.raises(InputError, match="samples have no finite time"):
+        simulate(replace(plan, paths=(steep,)), policy="batching")
     rule = compile_rule(as_policy("split"), plan)
     with pytest.raises(InputError, match="joins or splits queries"):
         start_run(compile_paths(plan).arrays, rule, qps=1.0, sla_ms=1.0)
