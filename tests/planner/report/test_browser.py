@@ -36,7 +36,7 @@ def test_every_chart_has_marks(opened: Opened) -> None:
         "Object.fromEntries([...document.querySelectorAll('[data-chart]')].map(place => [place.dataset.chart,"
         " place.querySelectorAll('svg .mark-rect path, svg .mark-symbol path, svg .mark-line path').length]))"
     )
-    assert len(counts) == 9
+    assert len(counts) == 15
     assert all(count > 0 for count in counts.values()), counts
 
 

@@ -147,4 +147,7 @@ def test_real_components_are_measured(tmp_path: Path) -> None:
     budget = SamplingBudget(points=10, first=8)
     spaces = [SMALL, *calibration_spaces(["id_split"])]
     result = adaptive_sweep(spaces, RecommendationProvider(), ProfileStore(tmp_path), options=options, budget=budget)
-    assert {one.kind: one.points for one in result.families} == {"id_split": 10, "linear": 4}
+    points = {one.kind: one.points for one in result.families}
+    # Sampling ends early where the goal is reached, which is up to the machine.
+    assert points["linear"] == 4
+    assert 8 <= points["id_split"] <= 10
