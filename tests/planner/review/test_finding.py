@@ -46,6 +46,7 @@ def test_a_candidate_comes_with_its_study_s_devices_and_skew(study_file: Path) -
         find_subject(str(study_file))
 
 
+@pytest.mark.slow
 def test_a_plan_s_path_is_known_by_its_or_its_candidate_s_name(planned: Path) -> None:
     from serving_sim.plan import load_plan
 

@@ -22,7 +22,7 @@ def cpu_plan(**changes: object) -> Plan:
     return servable_part(real_plan(**changes)).plan  # type: ignore[arg-type]  # each test names what it changes
 
 
-@pytest.mark.parametrize(("policy", "servers"), [("mp-rec", 1), ("headroom", 2)])
+@pytest.mark.parametrize(("policy", "servers"), [("mp-rec", 1), pytest.param("headroom", 2, marks=pytest.mark.slow)])
 def test_every_query_is_served_once_after_it_came_and_one_at_a_time(policy: str, servers: int) -> None:
     plan = cpu_plan(policy=policy, servers=servers)
     trace = serve_live(plan, draw_queries(plan, 200))
@@ -59,6 +59,7 @@ def test_what_a_worker_raises_is_told(tmp_path: Path) -> None:
         serve_live(plan, draw_queries(plan, 10), options=LiveOptions(exports={"dhe@cpu": broken}))
 
 
+@pytest.mark.slow
 def test_exported_weights_are_served(tmp_path: Path) -> None:
     plan = cpu_plan()
     file = save_model(build_model(MODELS["dhe"]), tmp_path / "m.safetensors")
@@ -66,6 +67,7 @@ def test_exported_weights_are_served(tmp_path: Path) -> None:
     assert np.all(np.isfinite(trace.latency_ms_N))
 
 
+@pytest.mark.slow
 def test_a_load_that_is_never_done_ends_with_an_error_that_counts_what_was() -> None:
     plan = cpu_plan(qps=1e6, policy="static")
     with pytest.raises(MeasurementError, match=r"\d+ of 50000 queries were served 0.2 s after the last arrival"):

@@ -12,6 +12,7 @@ from serving_sim.replay.figures import figures_of
 from tests.serving_sim.replay.plans import one_path_plan, real_plan, served
 
 
+@pytest.mark.slow
 def test_a_replay_holds_simulations_beside_what_it_measured() -> None:
     said: list[str] = []
     found = replay_plan(real_plan(), options=ReplayOptions(loads=(0.1,), seconds=1.0), tell=said.append).to_object()
