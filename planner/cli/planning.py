@@ -159,6 +159,8 @@ def validate(
     """Show the cost model's held-out and composed errors beside the noise floor, and leave a page on them in OUT."""
     from planner.pipeline.modelling import fit_cost_model, validate_study
     from planner.pipeline.run import measuring_on
+    from planner.report import ValidationInputs
+    from planner.report.validation_page import build_validation_page
     from profiles.fingerprint import current_fingerprint
 
     job = _job(study, out, profiles, allow_stale=allow_stale)
@@ -167,9 +169,6 @@ def validate(
         cost_model = fit_cost_model(job.study, data, job.workspace)
     with measuring_on(ray) as executor:
         report = validate_study(job.study, data, job.workspace, cost_model, job.progress, executor, thorough=True)
-    from planner.report import ValidationInputs
-    from planner.report.validation_page import build_validation_page
-
     facts = (f"{job.study.data.source}", current_fingerprint().processor)
     page = build_validation_page(ValidationInputs.of(report), job.study.name, job.workspace.validation_folder, facts)
     if json:
