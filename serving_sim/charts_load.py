@@ -36,7 +36,8 @@ def load_over_qps(plan: Plan, policies: Sequence[PolicyLike], qps_values: Sequen
     """A row per policy and rate, and one of the fluid bound per rate.
 
     `policy, qps, violation_share, goodput_qps` (queries in the SLA per second), `correct_in_sla_per_s`, `right_share`
-    (these over the predictions asked for), `accuracy, verdict`. The bound knows of correct predictions alone.
+    (the share of the predictions asked for that these are), `accuracy, verdict`. The bound knows of correct predictions
+    alone.
     """
     import polars as pl
 
@@ -48,8 +49,10 @@ def load_over_qps(plan: Plan, policies: Sequence[PolicyLike], qps_values: Sequen
             simulate(plan, policy=policy, qps=qps, options=SimulationOptions(exact_queries=0, fluid_bound=place == 0))
             for place, policy in enumerate(policies)
         ]
+        offered = _offered_samples(results, samples)
         for one in results:
             correct = one.correct_predictions_in_sla_per_s
+            right_share = correct * one.duration_s / offered
             rows.append(
                 (
                     one.policy,
@@ -57,14 +60,23 @@ def load_over_qps(plan: Plan, policies: Sequence[PolicyLike], qps_values: Sequen
                     one.sla_violation_share,
                     one.goodput_qps,
                     correct,
-                    correct / (qps * samples),
+                    right_share,
                     one.accuracy,
                     one.verdict,
                 )
             )
         if bound := bound_of(results):
-            rows.append((BOUND, qps, None, None, bound, bound / (qps * samples), None, None))
+            shortest_s = min(one.duration_s for one in results)
+            rows.append((BOUND, qps, None, None, bound, bound * shortest_s / offered, None, None))
     return pl.DataFrame(rows, schema=_COLUMNS, orient="row", infer_schema_length=None)
+
+
+def _offered_samples(results: Sequence[SimulationResult], mean_samples: float) -> float:
+    """Samples of the counted queries, which are the same for all: as a run tells that refused none, else on average."""
+    for one in results:
+        if not one.refused and one.accuracy > 0:
+            return one.correct_predictions_per_s * one.duration_s / one.accuracy
+    return results[0].counted * mean_samples
 
 
 def bound_of(results: Sequence[SimulationResult]) -> float | None:
@@ -149,12 +161,11 @@ def capacity_accuracy_chart(frame: "pl.DataFrame") -> "alt.LayerChart":
         .mark_line(strokeDash=[4, 4], color="#888")
         .encode(x=across, y=up)
     )
-    base = alt.Chart(frame.filter(pl.col("series") != BOUND)).encode(
-        x=across, y=up, color=alt.Color("series:N", title="policy")
-    )
-    interval = base.mark_rule(strokeWidth=2).encode(x=alt.X("ci_low:Q"), x2="ci_high:Q")
+    base = alt.Chart(frame.filter(pl.col("series") != BOUND)).encode(x=across, y=up)
+    interval = base.mark_rule(strokeWidth=2, color="#888").encode(x=alt.X("ci_low:Q"), x2="ci_high:Q")
     points = base.mark_point(filled=True, size=90).encode(
-        tooltip=["series:N", alt.Tooltip("qps:Q", format=",.0f"), alt.Tooltip("right_share:Q", format=".2%")]
+        color=alt.Color("series:N", title="policy"),
+        tooltip=["series:N", alt.Tooltip("qps:Q", format=",.0f"), alt.Tooltip("right_share:Q", format=".2%")],
     )
     chart: alt.LayerChart = bound + interval + points
     return themed(chart.properties(title="Capacity and accuracy"))

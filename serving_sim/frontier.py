@@ -34,17 +34,24 @@ def frontier_frame(load: "pl.DataFrame") -> "pl.DataFrame":
 
 
 def frontier_chart(frame: "pl.DataFrame", title: str = "Correct predictions in the SLA over load") -> "alt.LayerChart":
-    """Correct predictions in the SLA over the offered rate, a line for each series, that of the bound dashed."""
+    """Correct predictions in the SLA over the offered rate, a line for each policy, grey and dashed for the bound."""
     import altair as alt
+    import polars as pl
 
     from profiles.charts.theme import themed
 
-    base = alt.Chart(frame).encode(
-        x=alt.X("qps:Q", title="offered queries per second"),
-        y=alt.Y("correct_in_sla_per_s:Q", title="correct predictions in the SLA per second", axis=short_axis()),
-        color=alt.Color("series:N", title=None),
-        strokeDash=alt.condition(alt.datum.series == BOUND, alt.value([4, 4]), alt.value([1, 0])),
-        tooltip=["series:N", "qps:Q", alt.Tooltip("correct_in_sla_per_s:Q", format=",.0f")],
+    across = alt.X("qps:Q", title="offered queries per second", axis=short_axis())
+    up = alt.Y("correct_in_sla_per_s:Q", title="correct predictions in the SLA per second", axis=short_axis())
+    bound = alt.Chart(frame.filter(pl.col("series") == BOUND)).mark_line(strokeDash=[4, 4], color="#888")
+    lines = (
+        alt.Chart(frame.filter(pl.col("series") != BOUND))
+        .mark_line(point=True)
+        .encode(
+            x=across,
+            y=up,
+            color=alt.Color("series:N", title="policy"),
+            tooltip=["series:N", "qps:Q", alt.Tooltip("correct_in_sla_per_s:Q", format=",.0f")],
+        )
     )
-    chart: alt.LayerChart = base.mark_line() + base.mark_point(filled=True)
+    chart: alt.LayerChart = bound.encode(x=across, y=up) + lines
     return themed(chart.properties(title=title))

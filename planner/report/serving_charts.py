@@ -112,7 +112,7 @@ def _load_charts(facts: Facts, serving: ServingInputs) -> tuple[tuple[Chart, Dra
                 title="Right predictions in time over load",
                 summary="Per policy, correct predictions in the SLA per second over the offered load, and the fluid "
                 "bound on any policy.",
-                note="No policy whatever comes above the fluid bound.",
+                note="The grey line is the fluid bound: no policy whatever comes above it.",
                 spec={},
                 rows=_of_series(right, facts),
                 half=True,

@@ -16,6 +16,8 @@ def test_the_bound_stands_above_every_policy_at_every_rate() -> None:
 
 def test_the_chart_dashes_the_bound_and_names_the_series() -> None:
     frame = frontier_over_qps(small_plan(queries=500), ["headroom"], [500.0])
-    line = frontier_chart(frame).to_dict()["layer"][0]
-    assert BOUND in line["encoding"]["strokeDash"]["condition"]["test"]
-    assert line["encoding"]["color"]["field"] == "series"
+    body = frontier_chart(frame).to_dict()
+    line = body["layer"][0]
+    assert line["mark"]["strokeDash"] == [4, 4]
+    assert {row["series"] for row in body["datasets"][line["data"]["name"]]} == {BOUND}
+    assert body["layer"][1]["encoding"]["color"]["field"] == "series"
