@@ -72,9 +72,9 @@ class FbgemmTables(KernelGroup):
         """Shape [R, D]."""
         return self._rows(table).float()
 
-    def write_rows(self, table: int, rows_RD: Tensor) -> None:
+    def write_rows(self, table: int, rows_RD: Tensor, first: int = 0) -> None:
         """Copy the rows in."""
-        self._rows(table).copy_(rows_RD)
+        self._rows(table)[first : first + len(rows_RD)].copy_(rows_RD)
 
     def _rows(self, table: int) -> Tensor:
         return torch.split(self.weight.detach(), self.rows)[table]

@@ -15,6 +15,9 @@ from representations.specs import Feature, TableSpec
 
 __all__ = ["GroupTable", "TableGroup"]
 
+# Numbers; small enough that the allocator keeps little of it.
+_DRAWN_AT_ONCE = 2**16
+
 
 class TableGroup(nn.Module):
     """Tables alike in back end and dtype, looked up by one call. Rows of a bag are summed; an empty one gives zeros."""
@@ -33,18 +36,24 @@ class TableGroup(nn.Module):
         """The rows of a table [R, D] as float32."""
 
     @abstractmethod
-    def write_rows(self, table: int, rows_RD: Tensor) -> None:
-        """Replace the rows of a table, rounded to its dtype."""
+    def write_rows(self, table: int, rows_RD: Tensor, first: int = 0) -> None:
+        """Replace rows of a table, from row `first` on, rounded to its dtype."""
 
     def extra_repr(self) -> str:
         """What a printed model shows."""
         return f"{len(self.specs)} tables of {sum(feature.cardinality for feature in self.features)} rows"
 
     def _draw_rows(self) -> None:
-        """Every table uniform in +-1 / sqrt(rows), from torch's current generator."""
+        """Every table uniform in +-1 / sqrt(rows), from torch's current generator.
+
+        In blocks: as float32, all rows of an int8 table would take four times its bytes.
+        """
         for i, (feature, spec) in enumerate(zip(self.features, self.specs, strict=True)):
             bound = 1 / math.sqrt(feature.cardinality)
-            self.write_rows(i, torch.empty(feature.cardinality, spec.dim).uniform_(-bound, bound))
+            block = max(1, _DRAWN_AT_ONCE // spec.dim)
+            for first in range(0, feature.cardinality, block):
+                rows = min(block, feature.cardinality - first)
+                self.write_rows(i, torch.empty(rows, spec.dim).uniform_(-bound, bound), first)
 
 
 class GroupTable(nn.Module):

@@ -58,29 +58,30 @@ class QuantisedTables(KernelGroup):
         head_R2 = stored_RD[:, :_SCALE_BYTES].contiguous().view(torch.float16).float()
         return head_R2[:, 1:] + head_R2[:, :1] * stored_RD[:, _SCALE_BYTES:]
 
-    def write_rows(self, table: int, rows_RD: Tensor) -> None:
+    def write_rows(self, table: int, rows_RD: Tensor, first: int = 0) -> None:
         """Round the rows and copy them in.
 
         Raises:
             InputError: numbers that are not finite, or too large for 16-bit floats (an int8 row's scale and offset).
         """
+        stored_RD = self._rows(table)[first : first + len(rows_RD)]
         if not self.is_int8:
             half_RD = rows_RD.half()
-            self._require_finite(table, half_RD)
-            self._rows(table).view(torch.float16).copy_(half_RD)
+            self._require_finite(table, half_RD, first)
+            stored_RD.view(torch.float16).copy_(half_RD)
             return
         offset_R1, greatest_R1 = rows_RD.amin(1, keepdim=True).half(), rows_RD.amax(1, keepdim=True)
         scale_R1 = _rounded_up((greatest_R1 - offset_R1.float()).clamp_min(0) / _LEVELS)
-        self._require_finite(table, torch.cat((scale_R1, offset_R1), dim=1))
+        self._require_finite(table, torch.cat((scale_R1, offset_R1), dim=1), first)
         steps_RD = (rows_RD - offset_R1) / scale_R1.float().clamp_min(_LEAST_SCALE)
         head_R4 = torch.cat((scale_R1, offset_R1), dim=1).view(torch.uint8)
-        self._rows(table).copy_(torch.cat((head_R4, steps_RD.round_().clamp_(0, _LEVELS).to(torch.uint8)), dim=1))
+        stored_RD.copy_(torch.cat((head_R4, steps_RD.round_().clamp_(0, _LEVELS).to(torch.uint8)), dim=1))
 
-    def _require_finite(self, table: int, stored_RD: Tensor) -> None:
+    def _require_finite(self, table: int, stored_RD: Tensor, first: int) -> None:
         is_bad_R = ~stored_RD.isfinite().all(1)
         if is_bad_R.any():
             raise InputError(
-                f"feature {self.features[table].name!r}: row {int(is_bad_R.nonzero()[0])}: "
+                f"feature {self.features[table].name!r}: row {first + int(is_bad_R.nonzero()[0])}: "
                 f"holds numbers that {self.specs[table].dtype} rows cannot, which have 16-bit floats up to 65504"
             )
 

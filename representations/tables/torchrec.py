@@ -49,10 +49,10 @@ class TorchrecTables(TableGroup):
         """Shape [R, D]."""
         return self._weight(table).detach().float()
 
-    def write_rows(self, table: int, rows_RD: Tensor) -> None:
+    def write_rows(self, table: int, rows_RD: Tensor, first: int = 0) -> None:
         """Copy the rows in."""
         with torch.no_grad():
-            self._weight(table).copy_(rows_RD)
+            self._weight(table)[first : first + len(rows_RD)].copy_(rows_RD)
 
     def _weight(self, table: int) -> Tensor:
         weight: Tensor = self.collection.embedding_bags[self.names[table]].weight
