@@ -63,4 +63,5 @@ def test_a_policy_without_a_capacity_has_no_point() -> None:
 def test_no_share_of_right_predictions_exceeds_the_most_accurate_path() -> None:
     plan = small_plan(queries=300)
     frame = load_over_qps(plan, ["headroom", "mp-rec"], [50, 100])
-    assert frame["right_share"].max() <= max(path.accuracy for path in plan.paths) * (1 + 1e-9)
+    most = max(path.accuracy for path in plan.paths) * (1 + 1e-9)
+    assert all(share <= most for share in frame["right_share"].to_list())
