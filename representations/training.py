@@ -14,7 +14,7 @@ from representations.datasets.dataset import Dataset
 from representations.datasets.splits import Splits
 from representations.dhe.embedding import least_work
 from representations.ids import check_bags, check_ids
-from representations.metrics import score
+from representations.metrics import Metrics, score
 from representations.model import RecommendationModel
 from representations.specs import Feature, HybridSpec, ModelSpec, TableSpec
 from representations.training_config import Checkpoints, TrainingConfig, TrainingProgress, TrainingResult
@@ -32,8 +32,12 @@ def train(
     config: TrainingConfig | None = None,
     progress: Callable[[TrainingProgress], None] | None = None,
     checkpoints: Checkpoints | None = None,
+    share: float = 1.0,
 ) -> TrainingResult:
     """Train the model on `splits.train`, keep its best epoch by `splits.validation`, score it on `splits.test`.
+
+    A `share` below 1 stops after that part of all steps and scores the model as it is then, with a `best_epoch` of 0;
+    with `checkpoints` a later call carries it on, and ends as if it had never stopped.
 
     Raises:
         InputError: the splits do not have the features that the spec names, an id is out of range, a feature's table
@@ -43,17 +47,19 @@ def train(
         MeasurementError: the loss is no longer finite.
     """
     config = config or TrainingConfig()
+    if not 0 < share <= 1:
+        raise InputError(f"training: share must be in (0, 1], but got {share}")
     _check_trainable(spec)
     for part in (splits.train, splits.validation, splits.test):
         _check_part(spec, part)
     with _threads(config.threads):
         run = TrainingRun(spec, splits.train, config, progress)
-        _fit(run, splits, checkpoints)
-        best_epoch = int(np.argmin(run.losses)) + 1
+        _fit(run, splits, checkpoints, share)
+        best_epoch = int(np.argmin(run.losses)) + 1 if run.is_over else 0
         return TrainingResult(
             spec=spec,
-            test=score(splits.test.labels_N, predict(run.model, splits.test)),
-            validation=run.scores[best_epoch - 1],
+            test=_score(run.model, splits.test),
+            validation=run.scores[best_epoch - 1] if best_epoch else _score(run.model, splits.validation),
             validation_log_losses=tuple(run.losses),
             epochs=len(run.losses),
             best_epoch=best_epoch,
@@ -80,19 +86,25 @@ def predict(model: RecommendationModel, dataset: Dataset) -> NDArray[np.float64]
     return probabilities_N
 
 
-def _fit(run: TrainingRun, splits: Splits, checkpoints: Checkpoints | None) -> None:
-    """Epoch by epoch until patience ends; the model then has the weights of the epoch with the least loss."""
+def _fit(run: TrainingRun, splits: Splits, checkpoints: Checkpoints | None, share: float) -> None:
+    """Epoch by epoch until patience or the share ends; the model of a whole run has the weights of the least loss."""
     keeper = _Keeper(run, splits, checkpoints)
     keeper.resume()
-    while not run.is_over:
+    last_step = run.steps if share == 1 else max(1, round(share * run.steps))
+    while not run.is_over and run.step < last_step:
         run.begin_epoch()
-        while run.has_batches:
+        while run.has_batches and run.step < last_step:
             run.train_batch()
             keeper.save_if_due()
-        run.end_epoch(score(splits.validation.labels_N, predict(run.model, splits.validation)))
+        if not run.has_batches:
+            run.end_epoch(_score(run.model, splits.validation))
         keeper.save()
-    if run.best_state:
+    if run.is_over and run.best_state:
         run.model.load_state_dict(run.best_state)
+
+
+def _score(model: RecommendationModel, part: Dataset) -> Metrics:
+    return score(part.labels_N, predict(model, part))
 
 
 class _Keeper:

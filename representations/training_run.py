@@ -53,7 +53,7 @@ class TrainingRun:
         self._dense_optimizer, self._table_optimizer = _optimizers(self.model, config)
         self._order_N = _NO_ORDER
         self._place = 0
-        self._steps = config.epochs * -(-len(latest) // config.batch_size)
+        self.steps = config.epochs * -(-len(latest) // config.batch_size)
         self.step, self.samples, self.seconds = 0, 0, 0.0
         self.scores: list[Metrics] = []
         self.best_state: Tensors = {}
@@ -150,7 +150,7 @@ class TrainingRun:
         return found if self._table_optimizer is None else found | {"table": self._table_optimizer}
 
     def _update(self, rows_B: Tensor) -> float:
-        self._dense_optimizer.param_groups[0]["lr"] = self.config.learning_rate * (1 - self.step / self._steps)
+        self._dense_optimizer.param_groups[0]["lr"] = self.config.learning_rate * (1 - self.step / self.steps)
         with torch.autocast("cpu", torch.bfloat16, enabled=self.config.precision == "bfloat16"):
             logits_B = self.model(self._rows.dense_NF[rows_B], self._rows.ids(rows_B, self._masked))
         loss = binary_cross_entropy_with_logits(logits_B.float(), self._rows.labels_N[rows_B])
@@ -177,7 +177,7 @@ class TrainingRun:
                 TrainingProgress(
                     epoch=len(self.scores) + 1,
                     step=self.step,
-                    steps=self._steps,
+                    steps=self.steps,
                     loss=loss,
                     samples_per_s=self.samples / self.seconds,
                 )

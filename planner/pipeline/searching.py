@@ -1,7 +1,9 @@
 """Search a study's space: costs from the cost model, accuracy from really training."""
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from planner.cost_model.composition import CostModel
@@ -11,6 +13,7 @@ from planner.progress import Progress
 from planner.search import (
     InProcessTrials,
     Predicted,
+    RungStep,
     SearchProgress,
     SearchResult,
     SearchTask,
@@ -20,6 +23,8 @@ from planner.search import (
     load_search,
     run_search,
 )
+from planner.search.candidate import candidate_key
+from planner.search.evaluation import check_rungs
 from planner.search.manifest import check_manifest
 from planner.search.repricing import repriced
 from planner.study import Study, TrainingSection
@@ -28,7 +33,7 @@ from representations.components import model_work
 from representations.datasets import Splits
 from representations.specs import ModelSpec
 from representations.training import train
-from representations.training_config import TrainingConfig
+from representations.training_config import Checkpoints, TrainingConfig, TrainingResult
 
 __all__ = ["StudyPredictor", "StudyTrainer", "finished_search", "search_study", "search_task"]
 
@@ -52,22 +57,48 @@ class StudyPredictor:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StudyTrainer:
-    """Trains a candidate on the study's rows; picklable, so that it can travel to a Ray worker."""
+    """Trains a candidate on the study's rows; picklable, so that it can travel to a Ray worker.
+
+    What a training that stops at a rung needs to go on lies in the folder `carried`, which workers of other machines
+    must share to find it; without one, each rung trains from the beginning.
+    """
 
     splits: Splits
     section: TrainingSection
+    rungs: tuple[float, ...] = (1.0,)
+    carried: Path | None = None
+
+    def __post_init__(self) -> None:
+        check_rungs(self.rungs)
 
     def __call__(self, spec: ModelSpec, seed: int, /) -> Trained:
         """Train `spec` from `seed` and judge it on the validation rows; test rows are only reported."""
         result = train(spec, self.splits, training_config(self.section, seed))
-        chosen_by = result.validation
-        return Trained(
-            auc=chosen_by.auc,
-            log_loss=chosen_by.log_loss,
-            accuracy=chosen_by.accuracy,
-            seconds=result.seconds,
-            test=asdict(result.test),
-        )
+        return _trained(result, result.seconds)
+
+    def train_rung(self, spec: ModelSpec, seed: int, step: RungStep, /) -> Trained:
+        """Train `spec` up to a rung; `seconds` are of the whole call, judging included."""
+        begin_s = time.perf_counter()
+        config, share = training_config(self.section, seed), self.rungs[step.rung]
+        if self.carried is None:
+            result = train(spec, self.splits, config, share=share)
+        else:
+            file = self.carried / f"{candidate_key(spec)}-{seed}.safetensors"
+            result = train(spec, self.splits, config, checkpoints=Checkpoints(path=file), share=share)
+            if share == 1:
+                file.unlink(missing_ok=True)
+        return _trained(result, time.perf_counter() - begin_s)
+
+
+def _trained(result: TrainingResult, seconds: float) -> Trained:
+    chosen_by = result.validation
+    return Trained(
+        auc=chosen_by.auc,
+        log_loss=chosen_by.log_loss,
+        accuracy=chosen_by.accuracy,
+        seconds=seconds,
+        test=asdict(result.test),
+    )
 
 
 def training_config(section: TrainingSection, seed: int) -> TrainingConfig:

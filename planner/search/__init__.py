@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from planner.search.candidate import build_candidate
-from planner.search.evaluation import Predicted, Predictor, Trained, Trainer
+from planner.search.evaluation import Predicted, Predictor, RungStep, RungTrainer, Trained, Trainer
 from planner.search.executor import InProcessTrials, TrialExecutor
 from planner.search.hypervolume import hypervolume
 from planner.search.pareto import non_dominated
@@ -24,6 +24,8 @@ __all__ = [
     "Predicted",
     "Predictor",
     "RayTrials",
+    "RungStep",
+    "RungTrainer",
     "SearchProgress",
     "SearchResult",
     "SearchTask",

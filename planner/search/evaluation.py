@@ -3,12 +3,13 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from itertools import pairwise
+from typing import Protocol, runtime_checkable
 
 from profiles.errors import InputError
 from representations.specs import ModelSpec
 
-__all__ = ["Predicted", "Predictor", "Trained", "Trainer"]
+__all__ = ["Predicted", "Predictor", "RungStep", "RungTrainer", "Trained", "Trainer", "check_rungs", "train_step"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -30,7 +31,7 @@ class Predicted:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Trained:
-    """What training gave: metrics on the validation rows, by which the search judges, and `seconds` of wall time.
+    """What training gave: metrics on the validation rows, by which the search judges, and the `seconds` it took.
 
     `test` holds the same metrics on rows that no choice may look at: they are only reported.
     """
@@ -56,3 +57,51 @@ class Trainer(Protocol):
     def __call__(self, spec: ModelSpec, seed: int, /) -> Trained:
         """Train `spec` from `seed` and judge it on rows that it was not trained on."""
         ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RungStep:
+    """A part of a training: up to `rung`, carrying on from rung `after` (None: from the beginning)."""
+
+    rung: int
+    after: int | None = None
+
+    def __post_init__(self) -> None:
+        before = -1 if self.after is None else self.after
+        if not -1 <= before < self.rung or self.after == -1:
+            raise InputError(f"rung: must be >= 0 and beyond the one before, but got {self.rung} after {self.after}")
+
+
+@runtime_checkable
+class RungTrainer(Trainer, Protocol):
+    """A trainer that can stop a training early, judge the model as it is then, and carry it on later.
+
+    A table of finished trainings can stand in for one: all state of a training is `spec`, `seed` and the step.
+    """
+
+    @property
+    def rungs(self) -> tuple[float, ...]:
+        """Where trainings may stop, as shares of a whole one: rising, above 0, the last 1."""
+        ...
+
+    def train_rung(self, spec: ModelSpec, seed: int, step: RungStep, /) -> Trained:
+        """Carry the training on to `rungs[step.rung]`; `seconds` are of this step alone.
+
+        What rung `step.after` left may be lost (another machine, a file removed): then train from the beginning.
+        """
+        ...
+
+
+def check_rungs(rungs: tuple[float, ...]) -> None:
+    """Raise an InputError unless these are shares of a training that rise to 1."""
+    if not rungs or rungs[-1] != 1 or rungs[0] <= 0 or any(a >= b for a, b in pairwise(rungs)):
+        raise InputError(f"rungs: must rise from above 0 to 1, but got {list(rungs)}")
+
+
+def train_step(train: Trainer, spec: ModelSpec, seed: int, step: RungStep | None) -> Trained:
+    """One step of a training, or all of it where `step` is None."""
+    if step is None:
+        return train(spec, seed)
+    if not isinstance(train, RungTrainer):
+        raise InputError(f"trainer: has no rungs, but got {step}")
+    return train.train_rung(spec, seed, step)

@@ -4,7 +4,7 @@ from collections import deque
 from types import TracebackType
 from typing import Protocol, Self
 
-from planner.search.evaluation import Trained, Trainer
+from planner.search.evaluation import RungStep, Trained, Trainer, train_step
 from profiles.errors import MeasurementError
 from representations.specs import ModelSpec
 
@@ -19,8 +19,8 @@ class TrialExecutor(Protocol):
         """How many candidates may be in training at once; asked after `__enter__`."""
         ...
 
-    def submit(self, number: int, spec: ModelSpec, seed: int) -> None:
-        """Begin to train `spec` as trial `number`."""
+    def submit(self, number: int, spec: ModelSpec, seed: int, step: RungStep | None = None) -> None:
+        """Begin to train `spec` as trial `number`, or one step of it."""
         ...
 
     def wait(self) -> tuple[int, Trained | MeasurementError]:
@@ -45,17 +45,17 @@ class InProcessTrials:
 
     def __init__(self, train: Trainer) -> None:
         self._train = train
-        self._submitted: deque[tuple[int, ModelSpec, int]] = deque()
+        self._submitted: deque[tuple[int, ModelSpec, int, RungStep | None]] = deque()
 
-    def submit(self, number: int, spec: ModelSpec, seed: int) -> None:
+    def submit(self, number: int, spec: ModelSpec, seed: int, step: RungStep | None = None) -> None:
         """Remember the candidate; `wait` trains it."""
-        self._submitted.append((number, spec, seed))
+        self._submitted.append((number, spec, seed, step))
 
     def wait(self) -> tuple[int, Trained | MeasurementError]:
         """Train the candidate that was submitted first."""
-        number, spec, seed = self._submitted.popleft()
+        number, spec, seed, step = self._submitted.popleft()
         try:
-            return number, self._train(spec, seed)
+            return number, train_step(self._train, spec, seed, step)
         except MeasurementError as error:
             return number, error
 

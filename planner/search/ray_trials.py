@@ -9,16 +9,16 @@ from typing import Any, Self
 import ray
 from ray.exceptions import RayError, RayTaskError
 
-from planner.search.evaluation import Trained, Trainer
+from planner.search.evaluation import RungStep, Trained, Trainer, train_step
 from profiles.errors import MeasurementError, RecplanError
 from representations.specs import ModelSpec
 
 __all__ = ["RayTrials", "train_candidate"]
 
 
-def train_candidate(train: Trainer, spec: ModelSpec, seed: int) -> Trained:
+def train_candidate(train: Trainer, spec: ModelSpec, seed: int, step: RungStep | None = None) -> Trained:
     """What a worker runs."""
-    return train(spec, seed)
+    return train_step(train, spec, seed, step)
 
 
 class RayTrials:
@@ -78,9 +78,9 @@ class RayTrials:
         resources: Callable[[], dict[str, float]] = ray.cluster_resources
         return max(1, int(resources().get("CPU", 1)) // self._cpus)
 
-    def submit(self, number: int, spec: ModelSpec, seed: int) -> None:
+    def submit(self, number: int, spec: ModelSpec, seed: int, step: RungStep | None = None) -> None:
         """Start the task."""
-        self._running[self._task.remote(self._shared_trainer, spec, seed)] = (number, spec.name)
+        self._running[self._task.remote(self._shared_trainer, spec, seed, step)] = (number, spec.name)
 
     def wait(self) -> tuple[int, Trained | MeasurementError]:
         """The result of the next task to end.

@@ -130,3 +130,27 @@ def test_killed_training_goes_on_to_the_same_result(tmp_path: Path) -> None:
     resumed = train(SPEC, data(), CONFIG, steps.append, Checkpoints(path=path))
     assert steps[0].step > 1
     assert_same(resumed, train(SPEC, data(), CONFIG))
+
+
+@pytest.mark.parametrize("shares", [(0.1, 0.5), (1 / 3,), (0.99,)])
+def test_a_training_that_stopped_at_shares_and_went_on_is_the_training_in_one(
+    tmp_path: Path, shares: tuple[float, ...]
+) -> None:
+    kept = Checkpoints(path=tmp_path / "carried.safetensors")
+    stopped = [train(SPEC, data(), CONFIG, checkpoints=kept, share=share) for share in shares]
+    assert [part.best_epoch for part in stopped] == [0] * len(shares)
+    assert_same(train(SPEC, data(), CONFIG, checkpoints=kept), train(SPEC, data(), CONFIG))
+
+
+def test_a_share_of_a_training_makes_that_share_of_its_steps() -> None:
+    steps: list[int] = []
+    train(SPEC, data(), CONFIG, progress=lambda now: steps.append(now.step), share=0.5)
+    whole: list[int] = []
+    train(SPEC, data(), CONFIG, progress=lambda now: whole.append(now.steps))
+    assert steps[-1] == round(0.5 * whole[0])
+
+
+@pytest.mark.parametrize("share", [0.0, 1.1])
+def test_a_share_beyond_a_training_is_refused(share: float) -> None:
+    with pytest.raises(InputError, match=r"share must be in \(0, 1\]"):
+        train(SPEC, data(), CONFIG, share=share)
