@@ -12,6 +12,7 @@ from representations.specs.hybrid import HybridSpec
 from representations.specs.mixed_dimension import MixedDimensionSpec, mixed_dimensions
 from representations.specs.model import Architecture, Interaction, ModelSpec, model_from_object, table_groups
 from representations.specs.quotient_remainder import Combination, QuotientRemainderSpec
+from representations.specs.reduced_table import KeptBy, ReducedTableSpec
 from representations.specs.robe import ROBE_PRIME, RobeSpec, compressed_robe
 from representations.specs.sizes import BYTES_PER_FLOAT, BYTES_PER_HASH
 from representations.specs.table import TableBackend, TableDtype, TableSpec
@@ -30,10 +31,12 @@ __all__ = [
     "Feature",
     "HybridSpec",
     "Interaction",
+    "KeptBy",
     "MixedDimensionSpec",
     "ModelSpec",
     "Norm",
     "QuotientRemainderSpec",
+    "ReducedTableSpec",
     "RobeSpec",
     "TableBackend",
     "TableDtype",

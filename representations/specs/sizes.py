@@ -4,11 +4,20 @@ from numbers import Integral, Real
 
 from profiles.errors import InputError
 
-__all__ = ["BYTES_PER_FLOAT", "BYTES_PER_HASH", "require_integer", "require_number", "require_positive"]
+__all__ = [
+    "BYTES_PER_FLOAT",
+    "BYTES_PER_HASH",
+    "BYTES_PER_ROW_NUMBER",
+    "require_integer",
+    "require_number",
+    "require_positive",
+]
 
 BYTES_PER_FLOAT = 4
 # Per hash function: coefficients a and b as 64-bit integers.
 BYTES_PER_HASH = 16
+# Which row of a reduced table an id reads, as a 32-bit integer.
+BYTES_PER_ROW_NUMBER = 4
 
 
 def require_integer(where: str, value: object, *, minimum: int) -> None:

@@ -1,0 +1,75 @@
+"""One candidate of a space from its choices."""
+
+import hashlib
+
+from planner.search.candidate import Candidate, candidate_key, candidate_name
+from planner.search.factors import Choice, Choices
+from planner.search.search_space import SearchSpace
+from planner.search.space_columns import SpaceModels
+
+__all__ = ["space_candidate"]
+
+_LONGEST = 64
+_LETTERS = {
+    "dim": "d",
+    "kept_rows": "r",
+    "dhe_k": "k",
+    "dhe_width": "w",
+    "dhe_depth": "x",
+    "qr_collisions": "c",
+    "tt_rank": "r",
+    "narrower": "n",
+    "bottom_width": "b",
+    "bottom_depth": "x",
+    "top_width": "t",
+    "top_depth": "x",
+    "batch": "n",
+}
+# Parts that follow the one before them without a dash.
+_ATTACHED = frozenset({"dhe_depth", "bottom_depth", "top_depth"})
+
+
+def space_candidate(space: SearchSpace, choices: Choices) -> Candidate:
+    """The candidate that `choices` make; on another device or at another batch it is another one.
+
+    Raises:
+        InputError: a choice that is missing or not offered.
+    """
+    columns = SpaceModels(space=space).columns(space.code(choices)[None, :])
+    model = columns.candidates.model(0, "candidate")
+    key = candidate_key(model)
+    name = _name(space, choices, key)
+    where = [f"{name}={choices[name]}" for name in ("device", "batch") if name in choices]
+    if where:
+        key = hashlib.sha256(" ".join((key, *where)).encode()).hexdigest()[:16]
+    return Candidate(choices=dict(choices), model=model.renamed(name), key=key)
+
+
+def _name(space: SearchSpace, choices: Choices, key: str) -> str:
+    """What is chosen, group by group, or where that is long the groups' representations and the model's key."""
+    if not space.groups:
+        whole = {axis.name for factor in space.factors[1:] for axis in factor.axes}
+        own = {name: choice for name, choice in choices.items() if name not in whole}
+        return _joined([candidate_name(own), *_parts({name: choices[name] for name in choices if name in whole})])
+    groups = []
+    for group in space.groups:
+        own = group.factor.own_choices(group.factor.place(choices))
+        groups.append("-".join((f"{group.factor.name}={own.pop('representation')}", *_parts(own))))
+    rest = {name: choice for name, choice in choices.items() if "." not in name}
+    name = _joined(["_".join(groups), *_parts(rest)])
+    return name if len(name) <= _LONGEST else f"groups-{key[:8]}"
+
+
+def _parts(choices: dict[str, Choice]) -> list[str]:
+    parts: list[str] = []
+    for name, choice in choices.items():
+        part = f"{_LETTERS.get(name, '')}{choice}"
+        if name in _ATTACHED and parts:
+            parts[-1] += part
+        else:
+            parts.append(part)
+    return parts
+
+
+def _joined(parts: list[str]) -> str:
+    return "-".join(parts)
