@@ -99,7 +99,8 @@ def embedding_traffic(
 
 
 def _by_rank(values_N: Floats, rank_N: Integers, ranks: int) -> Floats:
-    return np.bincount(rank_N, weights=values_N, minlength=ranks)
+    added_R: Floats = np.bincount(rank_N, weights=values_N, minlength=ranks).astype(np.float64)
+    return added_R
 
 
 def _messages(parts: Iterable[Traffic], rank_N: Integers, ranks: int) -> tuple[Message, ...]:

@@ -181,7 +181,7 @@ class _Tasks:
             return after, ()
         cost, buckets = self.costs.backward(stack), self._buckets(stack)
         part = Cost(seconds=cost.seconds / buckets, limit=cost.limit, provenance=cost.provenance)
-        names = []
+        names: list[str] = []
         done = after
         for i in range(buckets):
             done = self._cost(_numbered(f"{name}, gradients", i, buckets), BACKWARD, part, done)

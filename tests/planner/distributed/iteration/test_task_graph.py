@@ -93,7 +93,7 @@ def test_an_unknown_task_lists_the_known_ones() -> None:
 @given(st.data())
 def test_a_quicker_task_makes_nothing_later(data: st.DataObject) -> None:
     seconds = st.floats(0.0, 10.0)
-    tasks = []
+    tasks: list[Task] = []
     for i in range(data.draw(st.integers(1, 8))):
         after = data.draw(st.lists(st.sampled_from([t.name for t in tasks]), unique=True)) if tasks else []
         stream = data.draw(st.sampled_from(["compute", "network"]))
