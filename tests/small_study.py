@@ -1,14 +1,10 @@
-"""A small study, carried out once for all tests that look at what it leaves."""
+"""A study of minutes of measuring and training cut to seconds."""
 
-from pathlib import Path
+__all__ = ["SMALL_STUDY"]
 
-import pytest
-
-from planner.cli.app import run
-
-TINY = """
+SMALL_STUDY = """
 schema = "recplan.study/1"
-name = "tiny"
+name = "small"
 seed = 1
 
 [data]
@@ -55,18 +51,3 @@ queries = 5000
 arrivals = "azure-conversation"
 sizes = { lognormal_mean = 64, sigma = 1.0, max = 1024 }
 """
-
-
-@pytest.fixture(scope="session")
-def study_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    file = tmp_path_factory.mktemp("study") / "tiny.toml"
-    file.write_text(TINY, encoding="utf-8")
-    return file
-
-
-@pytest.fixture(scope="session")
-def planned(study_file: Path) -> Path:
-    """The folder that `recplan plan` filled."""
-    out = study_file.parent / "out"
-    assert run(["plan", str(study_file), "--out", str(out)]) == 0
-    return out

@@ -9,11 +9,9 @@ from types import ModuleType
 import pytest
 
 from planner.cli.app import run
-from tests.planner.conftest import planned, study_file
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
-__all__ = ["planned", "study_file"]
 
 
 def blocks(page: Path, language: str) -> list[str]:

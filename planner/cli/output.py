@@ -44,8 +44,9 @@ def print_table(
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
+    from rich.text import Text
 
-    table = Table(title=escape(title), title_justify="left", title_style="bold", header_style="dim", box=None)
+    table = Table(header_style="dim", box=None)
     lines = [tuple(row) for row in rows]
     folds = range(1, len(columns)) if folding is None else folding
     for index, column in enumerate(columns):
@@ -62,4 +63,6 @@ def print_table(
     console = Console()
     unbounded = console.options.update(max_width=_WIDEST)
     console.width = max(console.width, console.measure(table, options=unbounded).minimum)
+    # A title may be longer than its table is wide: it stays in one line, so that its paths can be copied.
+    console.print(Text(title, style="bold"), soft_wrap=True)
     console.print(table)
