@@ -1,0 +1,42 @@
+"""The collectives that one iteration of a plan calls, with their exact sizes: a trace to replay."""
+
+from collections.abc import Iterator
+
+from planner.distributed.comms.calls import CollectiveCall
+from planner.distributed.iteration.embedding_traffic import embedding_traffic
+from planner.distributed.iteration.training_job import BYTES_PER_NUMBER, TrainingJob
+from planner.distributed.network import Collective
+from planner.distributed.plan import ShardingPlan
+
+__all__ = ["plan_calls"]
+
+_FLOAT_BYTES = 4
+
+
+def plan_calls(job: TrainingJob, plan: ShardingPlan) -> tuple[CollectiveCall, ...]:
+    """In their order, sized as the rank that sends most: pooled embeddings, their gradients, dense gradients.
+
+    Dense gradients are those of one stack of layers a call; ids, which are a few bytes each, are left out.
+    """
+    return tuple(
+        CollectiveCall(collective=collective, message_bytes=round(size))
+        for collective, size in _messages(job, plan)
+        if round(size)
+    )
+
+
+def _messages(job: TrainingJob, plan: ShardingPlan) -> Iterator[tuple[Collective, float]]:
+    traffic = embedding_traffic(plan, job.batch_per_rank)
+    sent, scattered, inside = (
+        float(numbers.max()) for numbers in (traffic.sent_R, traffic.scattered_R, traffic.node_scattered_R)
+    )
+    forward, backward = (BYTES_PER_NUMBER[dtype] for dtype in (job.forward_dtype, job.backward_dtype))
+    yield "reduce_scatter", inside * forward
+    yield "all_to_all", sent * forward
+    yield "reduce_scatter", scattered * forward
+    yield "all_to_all", sent * backward
+    yield "all_gather", scattered * backward
+    yield "all_gather", inside * backward
+    for stack in (job.top, job.bottom, job.per_id):
+        yield "all_reduce", float(stack.parameters * _FLOAT_BYTES)
+    yield "all_reduce", traffic.replicated_numbers * _FLOAT_BYTES
