@@ -31,6 +31,7 @@ _KINDS: Mapping[str, str] = {
     "look-ups": "look-ups and updates",
     "exchange": "AlltoAll, reduce-scatter, all-gather",
     "reduce": "AllReduce",
+    "input exchange": "ids of the next batch",
     "host link": "host link",
 }
 _STREAMS = tuple(_KINDS)
@@ -39,6 +40,7 @@ _COLOURS = {
     "look-ups and updates": PALETTE[5],
     "AlltoAll, reduce-scatter, all-gather": PALETTE[1],
     "AllReduce": PALETTE[3],
+    "ids of the next batch": PALETTE[4],
     "host link": PALETTE[2],
     WAITING: "#d5dade",
 }

@@ -16,6 +16,7 @@ from planner.distributed.iteration.model import predict_iteration
 from planner.distributed.iteration.training_job import CollectiveDtype, TrainingJob
 from planner.distributed.plan import ShardingPlan
 from planner.distributed.plan_difference import difference_of_phases
+from planner.distributed.shard_costs import RooflineCosts
 from planner.distributed.sharding import plan_sharding
 from planner.distributed.tables import EmbeddingTable, TableDtype
 from profiles.errors import InputError, UnknownNameError
@@ -62,8 +63,23 @@ PlanTables = Callable[[Scenario], ShardingPlan]
 
 
 def planned(scenario: Scenario) -> ShardingPlan:
-    """The plan of the scenario's tables by the default costs."""
-    return plan_sharding(scenario.job.tables, scenario.cluster, batch_per_rank=scenario.job.batch_per_rank)
+    """The plan of the scenario's tables by the default costs, with numbers travelling as the job has them."""
+    job, cluster = scenario.job, scenario.cluster
+    if not job.tables:
+        return _without_tables(scenario)
+    costs = RooflineCosts(forward_dtype=job.forward_dtype, backward_dtype=job.backward_dtype)
+    return plan_sharding(job.tables, cluster, batch_per_rank=job.batch_per_rank, costs=costs)
+
+
+def _without_tables(scenario: Scenario) -> ShardingPlan:
+    return ShardingPlan(
+        cluster=scenario.cluster,
+        batch_per_rank=scenario.job.batch_per_rank,
+        placements=(),
+        rank_ms=(0.0,) * scenario.cluster.ranks,
+        lower_bound_ms=0.0,
+        bound_kind="there are no tables",
+    )
 
 
 def what_if(

@@ -31,9 +31,10 @@ from profiles.errors import InputError
 __all__ = ["COMPUTE_STREAMS", "HOST_STREAM", "NETWORK_STREAMS", "IterationTasks", "iteration_tasks"]
 
 Floats = NDArray[np.float64]
-_DENSE, _LOOKUP, _EXCHANGE, _REDUCE, HOST_STREAM = "dense", "look-ups", "exchange", "reduce", "host link"
+_DENSE, _LOOKUP, HOST_STREAM = "dense", "look-ups", "host link"
+_EXCHANGE, _REDUCE, _DISTRIBUTE = "exchange", "reduce", "input exchange"
 COMPUTE_STREAMS = (_DENSE, _LOOKUP)
-NETWORK_STREAMS = (_EXCHANGE, _REDUCE)
+NETWORK_STREAMS = (_EXCHANGE, _REDUCE, _DISTRIBUTE)
 FORWARD, BACKWARD, INPUT, UPDATE = "forward", "backward", "input", "update"
 _FLOAT_BYTES = 4
 # Of each collective, of all ranks or (True) in every node.
@@ -78,6 +79,7 @@ class _Tasks:
         self.nodes = np.arange(self.ranks) // self.cluster.devices_per_node
         self.lookups = _LOOKUP if job.lookups_beside_dense else _DENSE
         self.reduce = _EXCHANGE if job.is_network_shared else _REDUCE
+        self.distribute = _EXCHANGE if job.is_network_shared else _DISTRIBUTE
         self.tasks: list[Task] = []
         self.limits: dict[str, Limit] = {}
         self.provenance: dict[str, Provenance] = {}
@@ -100,7 +102,8 @@ class _Tasks:
         is_ahead = self.job.is_input_pipelined
         copied = self._add("copy input", INPUT, HOST_STREAM, self._copied_s(), "host link")
         # Ahead of time each step works on a batch of its own.
-        shared = self._messages(_INPUT_NAMES, INPUT, self.traffic.input, () if is_ahead else copied) or copied
+        waits = () if is_ahead else copied
+        shared = self._messages(_INPUT_NAMES, INPUT, self.traffic.input, waits, stream=self.distribute) or copied
         arrived = shared
         for tier, bytes_R in self.traffic.fetched_bytes_R.items():
             seconds_R = bytes_R / self.cluster.device_bandwidth(tier)

@@ -26,6 +26,11 @@ __all__ = ["dense_bytes", "on_cluster", "predict_iteration"]
 # float32 values per parameter that every rank holds: weight and gradient, then the optimizer's moments.
 _VALUES_HELD = {None: 2, "sgd": 2, "adagrad": 3, "adam": 4}
 _FLOAT_BYTES = 4
+# What a transfer may hide behind.
+_HIDDEN_BY = {
+    **dict.fromkeys(NETWORK_STREAMS, COMPUTE_STREAMS),
+    HOST_STREAM: (*COMPUTE_STREAMS, *NETWORK_STREAMS),
+}
 
 
 def predict_iteration(
@@ -105,8 +110,8 @@ def _phases(schedule: Schedule, issued: IterationTasks) -> tuple[PhaseTime, ...]
     found: dict[str, PhaseTime] = {}
     for i, task in enumerate(issued.tasks):
         taken_s_R = schedule.end_s_TR[i] - schedule.start_s_TR[i]
-        hidden_by = () if task.stream in COMPUTE_STREAMS else COMPUTE_STREAMS
-        exposed_s = 0.0 if not hidden_by else float(schedule.exposed_task_s(task.name, hidden_by).mean())
+        hidden_by = _HIDDEN_BY.get(task.stream)
+        exposed_s = 0.0 if hidden_by is None else float(schedule.exposed_task_s(task.name, hidden_by).mean())
         one = PhaseTime(
             name=_stem(task.name),
             phase=task.phase,

@@ -23,9 +23,10 @@ class TrainingJob:
     both). Pooled embeddings travel as `forward_dtype`, their gradients as `backward_dtype`, dense gradients as float32.
     `dense_optimizer` is None where its step is left out of the account. Where `is_input_pipelined`, the next inputs are
     copied, distributed and fetched meanwhile. `lookups_beside_dense`: look-ups run beside matrix products, as in the
-    published equations, else one after the other, as on one stream of a GPU. `is_network_shared`: AlltoAll and
-    AllReduce take turns, else each has the bandwidth that it was measured with. `gradient_bucket_bytes` are reduced at
-    once while the backward pass goes on (25 MiB in PyTorch's DistributedDataParallel), but no less than a layer's.
+    published equations, else one after the other, as on one stream of a GPU. `is_network_shared`: pooled embeddings,
+    dense gradients and ids take turns on the network, else each has the bandwidth that it was measured with, which at
+    scale is a part of what a link carries. `gradient_bucket_bytes` are reduced at once
+    while the backward pass goes on (25 MiB in PyTorch's DistributedDataParallel), but no less than a layer's.
     """
 
     name: str
