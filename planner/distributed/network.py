@@ -84,7 +84,7 @@ class Network:
         if collective not in self.bandwidth_bytes_per_s:
             raise UnknownNameError("collective", collective, COLLECTIVES)
         shrink = (nodes / self.reference_nodes) ** -self.node_exponent.get(collective, 0.0)
-        reached = self.bandwidth_bytes_per_s[collective] * shrink
+        reached = float(self.bandwidth_bytes_per_s[collective] * shrink)
         return reached if self.link_bytes_per_s is None else min(reached, self.link_bytes_per_s)
 
     def seconds(

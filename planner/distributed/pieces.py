@@ -1,7 +1,7 @@
 """Pieces of tables as arrays: what shard costs are asked about, thousands at once."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -68,6 +68,24 @@ class Pieces:
     columns_N: Integers
     arrays: TableArrays
 
+    @classmethod
+    def none(cls, tables: Sequence[EmbeddingTable], cluster: Cluster, batch_per_rank: int) -> "Pieces":
+        """No piece yet of these tables."""
+        empty_N = np.zeros(0, dtype=np.int64)
+        return cls(
+            tables=tuple(tables),
+            cluster=cluster,
+            batch_per_rank=batch_per_rank,
+            table_N=empty_N,
+            scheme_N=empty_N,
+            tier_N=empty_N,
+            row_parts_N=empty_N,
+            column_parts_N=empty_N,
+            rows_N=empty_N,
+            columns_N=empty_N,
+            arrays=TableArrays.of(tables),
+        )
+
     def __len__(self) -> int:
         return len(self.table_N)
 
@@ -117,11 +135,8 @@ def pieces_of_placements(
     table_N, scheme_N, tier_N, row_parts_N, column_parts_N, rows_N, columns_N, rank_N = (
         np.array(columns, dtype=np.int64).reshape(-1, 8).T
     )
-    tables = tuple(placement.table for placement in placements)
-    pieces = Pieces(
-        tables=tables,
-        cluster=cluster,
-        batch_per_rank=batch_per_rank,
+    pieces = replace(
+        Pieces.none([placement.table for placement in placements], cluster, batch_per_rank),
         table_N=table_N,
         scheme_N=scheme_N,
         tier_N=tier_N,
@@ -129,6 +144,5 @@ def pieces_of_placements(
         column_parts_N=column_parts_N,
         rows_N=rows_N,
         columns_N=columns_N,
-        arrays=TableArrays.of(tables),
     )
     return pieces, rank_N
