@@ -9,7 +9,17 @@ from typing import Protocol, runtime_checkable
 from profiles.errors import InputError
 from representations.specs import ModelSpec
 
-__all__ = ["Predicted", "Predictor", "RungStep", "RungTrainer", "Trained", "Trainer", "check_rungs", "train_step"]
+__all__ = [
+    "Predicted",
+    "Predictor",
+    "RungStep",
+    "RungTrainer",
+    "Trained",
+    "Trainer",
+    "check_rungs",
+    "rungs_of",
+    "train_step",
+]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -96,6 +106,13 @@ def check_rungs(rungs: tuple[float, ...]) -> None:
     """Raise an InputError unless these are shares of a training that rise to 1."""
     if not rungs or rungs[-1] != 1 or rungs[0] <= 0 or any(a >= b for a, b in pairwise(rungs)):
         raise InputError(f"rungs: must rise from above 0 to 1, but got {list(rungs)}")
+
+
+def rungs_of(train: Trainer) -> tuple[float, ...]:
+    """Where the trainer may stop; (1,) for one that only trains to the end."""
+    rungs = train.rungs if isinstance(train, RungTrainer) else (1.0,)
+    check_rungs(rungs)
+    return rungs
 
 
 def train_step(train: Trainer, spec: ModelSpec, seed: int, step: RungStep | None) -> Trained:

@@ -7,6 +7,7 @@ is, one that may yet surprise is promoted, and no schedule has to be set.
 Suffixes: N candidates, O observations, M objectives, K known ones, P members of the front.
 """
 
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
@@ -21,12 +22,13 @@ from planner.search.surrogate import Observations, Surrogate, fit_surrogate
 from planner.search.training_time import predicted_seconds
 from profiles.errors import InputError
 
-__all__ = ["Forecast", "Guide"]
+__all__ = ["Forecast", "Guide", "Prior", "spread_out"]
 
 Floats = NDArray[np.float64]
 _FIRST = 6
 # Parameters are looked for anew after each tenth more scores; in between only the scores are taken in.
 _GROWTH = 1.1
+_FIRST_FIT = 4
 _NEVER = -1
 
 
@@ -39,9 +41,17 @@ class Forecast:
     gain_N: Floats
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Prior:
+    """What earlier studies lead one to expect of each candidate's first uncertain objective, both [N], as a cost."""
+
+    mean_N: Floats
+    std_N: Floats
+
+
 @dataclass(kw_only=True, slots=True)
 class _Scores:
-    """Scores so far: of which candidate, at which rung, the uncertain objectives' values, and the seconds they took."""
+    """Scores so far: of which candidate, at which rung, and the uncertain objectives' values."""
 
     candidate: list[int] = field(default_factory=list)
     rung: list[int] = field(default_factory=list)
@@ -49,18 +59,22 @@ class _Scores:
 
 
 class Guide:
-    """Chooses from a pool; `tell` it every score, in any order, and the same scores make the same choices."""
+    """Chooses from a pool. It begins with `first` and others far from them, unless a prior tells it better.
 
-    def __init__(self, pool: Pool, rungs: Sequence[float] = (1.0,), *, first: int = _FIRST) -> None:
+    `tell` it every score; the same scores in the same order make the same choices, whenever it was asked.
+    """
+
+    def __init__(
+        self, pool: Pool, rungs: Sequence[float] = (1.0,), *, first: Sequence[int] = (), prior: Prior | None = None
+    ) -> None:
         check_rungs(tuple(rungs))
-        self._pool, self._rungs = pool, tuple(rungs)
-        self._first = spread_out(pool, first)
+        self._pool, self._rungs, self._prior = pool, tuple(rungs), prior
+        self._first = tuple(first) if prior else spread_out(pool, max(_FIRST, len(first)), first)
         self._scores = _Scores()
         self._reached_N = np.full(len(pool), _NEVER, dtype=np.intp)
         self._seconds_N = np.zeros(len(pool))
         self._open_N = np.ones(len(pool), dtype=np.bool_)
-        self._theta_P: tuple[Floats, ...] = ()
-        self._fitted_at = 0
+        self._theta_P: dict[int, tuple[Floats, ...]] = {}
 
     def tell(self, candidate: int, rung: int, values: Sequence[float], seconds: float) -> None:
         """Take in the uncertain objectives' values (less is better) at a rung, reached with `seconds` more training."""
@@ -78,18 +92,27 @@ class Guide:
         """Never ask for this candidate (again)."""
         self._open_N[candidate] = False
 
-    def ask(self, busy: Collection[int] = ()) -> tuple[int, RungStep] | None:
-        """The next step; `busy` candidates are in training now. None when all are trained or dropped."""
+    def ask(
+        self, busy: Collection[int] = (), *, left: float | None = None, left_s: float | None = None
+    ) -> tuple[int, RungStep] | None:
+        """The next step; `busy` candidates are in training now.
+
+        `left` whole trainings' worth and `left_s` seconds may still be spent: what would not come to its end is not
+        begun. None when nothing is left to train, or to train it with.
+        """
+        seconds_N, shares_N = self._seconds_left(), self._shares_left()
         open_N = self._open_N.copy()
         open_N[list(busy)] = False
+        if left is not None:
+            open_N &= shares_N <= left + 1e-9
+        if left_s is not None:
+            open_N &= seconds_N <= left_s
         if not open_N.any():
             return None
         for candidate in self._first:
             if open_N[candidate] and self._reached_N[candidate] == _NEVER:
                 return candidate, RungStep(rung=0)
-        if not self._scores.candidate:
-            return int(np.flatnonzero(open_N)[0]), RungStep(rung=0)
-        gain_N = self.forecast(busy).gain_N / self._seconds_left()
+        gain_N = self.forecast(busy).gain_N / seconds_N
         best = int(np.argmax(np.where(open_N, gain_N, -np.inf)))
         reached = int(self._reached_N[best])
         return best, RungStep(rung=reached + 1, after=None if reached == _NEVER else reached)
@@ -102,13 +125,36 @@ class Guide:
         """
         pool = self._pool
         if not pool.uncertain:
-            mean_N, std_N = pool.normalised(pool.costs_NM, (0,))[:, 0], np.zeros(len(pool))
-            return Forecast(mean_N=mean_N, std_N=std_N, gain_N=self._gain(mean_N[:, None], std_N, busy))
-        surrogates = self._surrogates()
-        places = np.arange(len(pool))
-        predicted = [surrogate.predict(pool.scaled_NX, places) for surrogate in surrogates]
+            mean_NU, std_N = np.zeros((len(pool), 0)), np.zeros(len(pool))
+        elif not self._scores.candidate:
+            mean_NU, std_N = self._expected_before()
+        else:
+            mean_NU, std_N = self._expected()
+        lead_N = mean_NU[:, 0] if pool.uncertain else pool.costs_NM[:, 0]
+        return Forecast(mean_N=lead_N, std_N=std_N, gain_N=self._gain(mean_NU, std_N, busy))
+
+    def _expected_before(self) -> tuple[Floats, Floats]:
+        """Means and standard deviations before any score: the prior's, else that nothing is known."""
+        middle_M = (self._pool.reference_M + self._pool.ideal_M) / 2
+        mean_NU = np.tile(middle_M[list(self._pool.uncertain)], (len(self._pool), 1))
+        if self._prior is None:
+            spread = float(np.ptp([self._pool.reference_M[self._lead], self._pool.ideal_M[self._lead]])) / 4
+            return mean_NU, np.full(len(self._pool), spread)
+        mean_NU[:, 0] = self._prior.mean_N
+        return mean_NU, self._prior.std_N
+
+    def _expected(self) -> tuple[Floats, Floats]:
+        """Means of all uncertain objectives after a whole training, [N, U], and the first one's standard deviation."""
+        places = np.arange(len(self._pool))
+        predicted = [one.predict(self._pool.scaled_NX, places) for one in self._surrogates()]
         mean_NU = np.stack([mean for mean, _ in predicted], axis=1)
-        return Forecast(mean_N=mean_NU[:, 0], std_N=predicted[0][1], gain_N=self._gain(mean_NU, predicted[0][1], busy))
+        if self._prior is not None:
+            mean_NU[:, 0] += self._prior.mean_N
+        return mean_NU, predicted[0][1]
+
+    @property
+    def _lead(self) -> int:
+        return self._pool.uncertain[0] if self._pool.uncertain else 0
 
     def _gain(self, mean_NU: Floats, std_N: Floats, busy: Collection[int]) -> Floats:
         """Expected gains; further uncertain objectives are taken at their means."""
@@ -118,7 +164,7 @@ class Guide:
             costs_NM[:, list(pool.uncertain)] = mean_NU
         for candidate, _, values in self._finished():
             costs_NM[candidate, list(pool.uncertain)] = values
-        lead = pool.uncertain[0] if pool.uncertain else 0
+        lead = self._lead
         others = [m for m in range(costs_NM.shape[1]) if m != lead]
         span = float(pool.reference_M[lead] - pool.ideal_M[lead])
         lead_N, others_NK = pool.normalised(costs_NM, (lead,))[:, 0], pool.normalised(costs_NM, others)
@@ -137,45 +183,62 @@ class Guide:
         return members[non_dominated(costs_NM[members])] if len(members) else members
 
     def _surrogates(self) -> list[Surrogate]:
-        """One per uncertain objective."""
+        """One per uncertain objective, of what the prior leaves unexplained."""
+        seen = self._observations()
+        count = _fitted_at(len(seen[0].value_O))
+        if count not in self._theta_P:
+            self._theta_P = {count: tuple(fit_surrogate(one.first(count)).theta_P for one in seen)}
+        return [Surrogate(one, theta_P) for one, theta_P in zip(seen, self._theta_P[count], strict=True)]
+
+    def _observations(self) -> list[Observations]:
         scores = self._scores
         candidate_O = np.array(scores.candidate, dtype=np.intp)
         share_O = np.array([self._rungs[rung] for rung in scores.rung])
         values_OU = np.array(scores.values)
-        grown = len(candidate_O) >= self._fitted_at * _GROWTH
-        starts = self._theta_P or (None,) * values_OU.shape[1]
-        fitted = [
-            fit_surrogate(
-                Observations(
-                    features_OX=self._pool.scaled_NX[candidate_O],
-                    candidate_O=candidate_O,
-                    share_O=share_O,
-                    value_O=values_OU[:, place],
-                ),
-                starts[place],
-                steps=30 if grown else 0,
+        if self._prior is not None:
+            values_OU[:, 0] -= self._prior.mean_N[candidate_O]
+        return [
+            Observations(
+                features_OX=self._pool.scaled_NX[candidate_O],
+                candidate_O=candidate_O,
+                share_O=share_O,
+                value_O=value_O,
             )
-            for place in range(values_OU.shape[1])
+            for value_O in values_OU.T
         ]
-        if grown:
-            self._theta_P, self._fitted_at = tuple(one.theta_P for one in fitted), len(candidate_O)
-        return fitted
 
     def _seconds_left(self) -> Floats:
         """What the rest of each candidate's training is expected to take."""
         shares = np.array([0.0, *self._rungs])
         begun = self._reached_N != _NEVER
         whole_N = predicted_seconds(self._pool.scaled_NX, begun, self._seconds_N, shares[self._reached_N + 1])
-        return whole_N * np.maximum(1.0 - shares[self._reached_N + 1], 1e-3)
+        return whole_N * np.maximum(self._shares_left(), 1e-3)
+
+    def _shares_left(self) -> Floats:
+        """What is left of each candidate's training."""
+        left_N: Floats = 1.0 - np.array([0.0, *self._rungs])[self._reached_N + 1]
+        return left_N
 
 
-def spread_out(pool: Pool, count: int) -> tuple[int, ...]:
-    """Candidates to begin with: far from each other in features and known costs, the most usual one first."""
+def spread_out(pool: Pool, count: int, first: Sequence[int] = ()) -> tuple[int, ...]:
+    """Candidates to begin with: `first`, then others as far from these as can be in features and known costs.
+
+    Where there is no first one, it is the most usual candidate.
+    """
     known_NK = pool.normalised(pool.costs_NM, pool.known)
     places_NX = np.column_stack((pool.scaled_NX, known_NK)) if known_NK.shape[1] else pool.scaled_NX
-    chosen = [int(np.argmin(((places_NX - np.median(places_NX, axis=0)) ** 2).sum(axis=1)))]
-    distance_N = ((places_NX - places_NX[chosen[0]]) ** 2).sum(axis=1)
+    usual = int(np.argmin(((places_NX - np.median(places_NX, axis=0)) ** 2).sum(axis=1)))
+    chosen = list(dict.fromkeys(first)) or [usual]
+    distance_N = np.min([((places_NX - places_NX[one]) ** 2).sum(axis=1) for one in chosen], axis=0)
     while len(chosen) < min(count, len(pool)) and distance_N.max() > 0:
         chosen.append(int(np.argmax(distance_N)))
         distance_N = np.minimum(distance_N, ((places_NX - places_NX[chosen[-1]]) ** 2).sum(axis=1))
     return tuple(chosen)
+
+
+def _fitted_at(count: int) -> int:
+    """Of how many of these scores the parameters are: of a number that does not depend on when anyone asked."""
+    fitted = min(count, _FIRST_FIT)
+    while (following := math.ceil(fitted * _GROWTH)) <= count:
+        fitted = following
+    return fitted

@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from planner.search.objective import objective_costs
 from planner.search.pareto import non_dominated
-from planner.study import OBJECTIVES
 from profiles.errors import InputError
 
-__all__ = ["hypervolume", "normalised_hypervolume", "reference_point"]
+__all__ = ["hypervolume", "ideal_costs", "normalised_hypervolume", "reference_point"]
 
 # What is known without training: chance (0.5), and always answering one half (ln 2).
 _WORST_METRIC: Mapping[str, float] = {"accuracy": 0.5, "auc": 0.5, "log_loss": math.log(2)}
@@ -54,12 +53,17 @@ def normalised_hypervolume(points: Sequence[Mapping[str, float]], reference: Map
     """
     objectives = tuple(reference)
     worst_M = np.array(objective_costs(reference, objectives))
-    best_M = np.array(objective_costs({name: float(OBJECTIVES[name]) for name in objectives}, objectives))
+    best_M = np.array(ideal_costs(objectives))
     span_M = worst_M - best_M
     if not points or not (span_M > 0).all():
         return 0.0
     costs_NM = np.array([objective_costs(point, objectives) for point in points])
     return hypervolume((costs_NM - best_M) / span_M, np.ones(len(objectives)))
+
+
+def ideal_costs(objectives: Sequence[str]) -> list[float]:
+    """Perfection in each objective as a cost: an AUC or accuracy of 1, else nothing at all."""
+    return [-1.0 if name in ("accuracy", "auc") else 0.0 for name in objectives]
 
 
 def _volume(front_NM: NDArray[Any], reference_M: NDArray[Any]) -> float:

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.search.scaling import Scaling
 from profiles.errors import InputError
 
 __all__ = ["Pool"]
 
 Floats = NDArray[np.float64]
-_ALIKE = 0.98
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -51,7 +51,7 @@ class Pool:
         if (missing_NM.any(axis=0) != missing_NM.all(axis=0)).any():
             raise InputError("pool: an objective must be known for all candidates or for none")
         object.__setattr__(self, "uncertain", tuple(np.flatnonzero(missing_NM[0]).tolist()))
-        object.__setattr__(self, "scaled_NX", _scaled(self.features_NX))
+        object.__setattr__(self, "scaled_NX", Scaling.of(self.features_NX).apply(self.features_NX))
 
     def __len__(self) -> int:
         return len(self.costs_NM)
@@ -67,16 +67,3 @@ class Pool:
         best_M, worst_M = self.ideal_M[chosen], self.reference_M[chosen]
         normalised: Floats = (costs_NM[:, chosen] - best_M) / (worst_M - best_M)
         return normalised
-
-
-def _scaled(features_NX: Floats) -> Floats:
-    """Columns of mean 0 and spread 1, without constant ones and those that nearly repeat an earlier one."""
-    spread_X = features_NX.std(axis=0)
-    varying = spread_X > 1e-9 * np.maximum(1.0, np.abs(features_NX).max(axis=0, initial=0.0))
-    scaled_NX = (features_NX[:, varying] - features_NX[:, varying].mean(axis=0)) / spread_X[varying]
-    alike_XX = np.abs(scaled_NX.T @ scaled_NX) / max(len(scaled_NX), 1)
-    kept: list[int] = []
-    for column in range(scaled_NX.shape[1]):
-        if not kept or alike_XX[column, kept].max() < _ALIKE:
-            kept.append(column)
-    return scaled_NX[:, kept] if kept else np.zeros((len(features_NX), 1))

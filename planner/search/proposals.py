@@ -15,7 +15,7 @@ from planner.search.screening import Screening
 from planner.search.space import Choices, enumerate_choices, first_wishes, suggest
 from planner.search.task import SearchTask
 
-__all__ = ["Proposals", "SamplerName", "nearest_choices"]
+__all__ = ["Proposals", "SamplerName", "first_candidates", "nearest_choices"]
 
 SamplerName = Literal["tpe", "nsga2"]
 # In a small space samplers repeat themselves: after this many idle trials in a row the nearest new candidate is taken.
@@ -42,7 +42,7 @@ class Proposals:
     def __init__(self, task: SearchTask, journal: Journal, screening: Screening, sampler: SamplerName) -> None:
         self._task, self._journal, self._screening = task, journal, screening
         self._sampler = _SAMPLERS[sampler]
-        self._first = deque(_first_candidates(task, screening))
+        self._first = deque(first_candidates(task, screening))
 
     def ask(self, taken: Collection[str]) -> tuple[Trial, Candidate] | None:
         """A trial and its candidate, whose key is not in `taken`; None when the space is used up."""
@@ -95,7 +95,7 @@ def nearest_choices(wish: Choices, offered: list[Choices], rng: random.Random) -
     return rng.choice([choices for choices, distance in zip(offered, distances, strict=True) if distance == least])
 
 
-def _first_candidates(task: SearchTask, screening: Screening) -> list[Candidate]:
+def first_candidates(task: SearchTask, screening: Screening) -> list[Candidate]:
     """Per representation the feasible candidate nearest to the one to begin with; none where none is feasible."""
     rng = random.Random(task.sampling_seed(0))
     first = []

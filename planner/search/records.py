@@ -1,7 +1,7 @@
 """What a search leaves: a record of every finished trial, and the result drawn from them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -16,9 +16,36 @@ from representations.specs import ModelSpec, model_from_object
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["SearchResult", "TrialRecord", "TrialState"]
+__all__ = ["Repeat", "RungScore", "SearchResult", "TrialRecord", "TrialState"]
 
-TrialState = Literal["complete", "infeasible", "failed"]
+TrialState = Literal["complete", "stopped", "infeasible", "failed"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RungScore:
+    """What a training had reached after `share` of it: validation metrics, and the seconds since the rung before.
+
+    `order` counts the scores of the search, in the order in which they came in.
+    """
+
+    share: float
+    order: int
+    accuracy: float
+    auc: float
+    log_loss: float
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Repeat:
+    """A trial's candidate trained once more, from another seed."""
+
+    seed: int
+    accuracy: float
+    auc: float
+    log_loss: float
+    seconds: float
+    test: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,7 +53,8 @@ class TrialRecord:
     """One finished trial; what only training tells is None where it did not happen or failed.
 
     `latency_ms` is predicted, by device name; `reason` says what made a trial infeasible or fail. `accuracy`, `auc` and
-    `log_loss` are of the validation rows, `test` holds the same of rows that no choice looks at.
+    `log_loss` are of the validation rows, `test` holds the same of rows that no choice looks at. `rungs` are the scores
+    on the way, where the training was judged there; a trial that was stopped has those alone.
     """
 
     number: int
@@ -43,6 +71,7 @@ class TrialRecord:
     log_loss: float | None = None
     train_seconds: float | None = None
     test: Mapping[str, float] = field(default_factory=dict)
+    rungs: tuple[RungScore, ...] = ()
 
     def value(self, name: str, device: str) -> float:
         """An objective's value; `latency_ms` on `device`.
@@ -64,13 +93,15 @@ class TrialRecord:
             "model": self.model.to_object(),
             "latency_ms": dict(self.latency_ms),
             "test": dict(self.test),
+            "rungs": [asdict(rung) for rung in self.rungs],
         }
 
     @classmethod
     def from_object(cls, body: Mapping[str, Any]) -> "TrialRecord":
         """The record that `to_object` wrote."""
         try:
-            return cls(**{**body, "model": model_from_object(body["model"])})
+            rungs = tuple(RungScore(**rung) for rung in body.get("rungs", ()))
+            return cls(**{**body, "model": model_from_object(body["model"]), "rungs": rungs})
         except (KeyError, TypeError) as error:
             raise InputError(f"trial record: {error}") from error
 
@@ -79,13 +110,15 @@ class TrialRecord:
 class SearchResult:
     """All finished trials of a search and what follows from them.
 
-    `reference` is the hypervolume's reference point by objective (empty when nothing was screened).
+    `reference` is the hypervolume's reference point by objective (empty when nothing was screened). `repeats` are the
+    further trainings of finalists, by the number of the trial.
     """
 
     objectives: tuple[str, ...]
     latency_device: str
     trials: tuple[TrialRecord, ...]
     reference: Mapping[str, float] = field(default_factory=dict)
+    repeats: Mapping[int, tuple[Repeat, ...]] = field(default_factory=dict)
 
     @property
     def feasible(self) -> tuple[TrialRecord, ...]:
@@ -126,6 +159,7 @@ class SearchResult:
             "feasible": self.count("complete"),
             "infeasible": self.count("infeasible"),
             "failed": self.count("failed"),
+            "stopped": self.count("stopped"),
             "objectives": list(self.objectives),
             "latency_device": self.latency_device,
             "pareto": [self._point(trial) for trial in self.pareto],

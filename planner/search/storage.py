@@ -1,46 +1,95 @@
-"""The journal of a search: an Optuna study in one append-only file that outlives kills and torn lines."""
+"""Where trials are kept: one append-only file that outlives kills and torn lines, or a database by URL."""
 
+import hashlib
 import json
 import logging
 import os
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import optuna
-from optuna.storages import JournalStorage
+from optuna.exceptions import StorageInternalError
+from optuna.storages import BaseStorage, JournalStorage
 from optuna.storages.journal import JournalFileBackend
 
-from planner.search.locks import KernelLock
+from planner.search.locks import KernelLock, run_lock
+from planner.search.manifest import MANIFEST
 from planner.search.objective import directions
 from profiles.errors import CorruptFileError, StorageError
 
-__all__ = ["JOURNAL", "open_study", "repair_journal"]
+__all__ = ["JOURNAL", "open_study", "repair_journal", "sole_use"]
 
 JOURNAL = "journal.log"
 _STUDY_NAME = "search"
 
 
-def open_study(directory: Path, objectives: Sequence[str]) -> optuna.Study:
-    """The study in `directory`, created or resumed; a torn last line is cut off first.
+def open_study(directory: Path, objectives: Sequence[str], storage: str | None = None) -> optuna.Study:
+    """The study of the search in `directory`, created or resumed.
+
+    Its trials lie there in a journal, a torn last line of which is cut off first, or at a database's URL, under a name
+    that follows from the folder's manifest, so that one database serves many searches.
 
     Raises:
         CorruptFileError: the journal holds something else than a journal.
-        StorageError: the folder is not writable, here or at a later write.
+        StorageError: the folder is not writable, here or at a later write, or the database cannot be opened.
     """
-    path = directory / JOURNAL
+    kept = _journal(directory / JOURNAL) if storage is None else _database(storage)
+    name = _STUDY_NAME if storage is None else f"recplan-{_digest(directory)}"
+    with _quiet():
+        return optuna.create_study(
+            study_name=name, storage=kept, directions=directions(objectives), load_if_exists=True
+        )
+
+
+@contextmanager
+def sole_use(directory: Path, storage: str | None) -> Iterator[None]:
+    """Hold a study in a database alone on this machine: a search from another folder may ask the same.
+
+    Raises:
+        StorageError: another live process holds it.
+    """
+    if storage is None:
+        yield
+        return
+    digest = hashlib.sha256(f"{storage} {_digest(directory)}".encode()).hexdigest()[:16]
+    with run_lock(Path(tempfile.gettempdir()) / f"recplan-{os.getuid()}" / digest):
+        yield
+
+
+def shown_url(url: str) -> str:
+    """A database's URL without the password that it may hold."""
+    scheme, _, rest = url.partition("://")
+    return f"{scheme}://{rest.rpartition('@')[2]}"
+
+
+def _journal(path: Path) -> BaseStorage:
     try:
         repair_journal(path)
-        storage = JournalStorage(_WholeLines(path))
+        return JournalStorage(_WholeLines(path))
     except OSError as error:
         raise StorageError(f"{path}: cannot be opened: {error.strerror}") from error
     except (KeyError, TypeError) as error:
         raise CorruptFileError(f"{path}: is no Optuna journal: {error!r}") from error
-    with _quiet():
-        return optuna.create_study(
-            study_name=_STUDY_NAME, storage=storage, directions=directions(objectives), load_if_exists=True
-        )
+
+
+def _database(url: str) -> BaseStorage:
+    from optuna.storages import RDBStorage
+    from sqlalchemy.exc import SQLAlchemyError
+
+    try:
+        with _quiet():
+            return RDBStorage(url)
+    except (SQLAlchemyError, StorageInternalError, ImportError, ValueError) as error:
+        reason = str(error.__cause__ or error).splitlines()[0]
+        raise StorageError(f"storage {shown_url(url)}: cannot be opened: {reason}") from error
+
+
+def _digest(directory: Path) -> str:
+    """What tells this question from others."""
+    return hashlib.sha256((directory / MANIFEST).read_bytes()).hexdigest()[:12]
 
 
 def repair_journal(path: Path) -> int:

@@ -9,7 +9,6 @@ Suffixes: O observations, N candidates, X features, P parameters.
 """
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,6 @@ from numpy.typing import NDArray
 from profiles.errors import InputError
 
 __all__ = [
-    "AccuracyModel",
     "Observations",
     "Surrogate",
     "fit_surrogate",
@@ -36,14 +34,7 @@ _LENGTH_SPREAD = 1.0
 # How far the mean of all candidates may lie from the observed one, and may move from the lowest rung to the end.
 _SHIFT, _RUNG_SHIFT = 1.0, 9.0
 _BLOCK = 4096
-
-
-class AccuracyModel(Protocol):
-    """Predicts what training would give."""
-
-    def predict(self, features_NX: Floats) -> tuple[Floats, Floats]:
-        """Mean and standard deviation of the value that each candidate would have after a whole training, both [N]."""
-        ...
+_STEPS = 30
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -63,6 +54,15 @@ class Observations:
             raise InputError("observations: must be finite")
         if not ((self.share_O > 0) & (self.share_O <= 1)).all():
             raise InputError("observations: shares must be above 0 and at most 1")
+
+    def first(self, count: int) -> "Observations":
+        """The first of them."""
+        return Observations(
+            features_OX=self.features_OX[:count],
+            candidate_O=self.candidate_O[:count],
+            share_O=self.share_O[:count],
+            value_O=self.value_O[:count],
+        )
 
 
 class Surrogate:
@@ -119,7 +119,9 @@ def fit_surrogate(seen: Observations, start_P: Floats | None = None, *, steps: i
 
 def prior_parameters(features: int) -> Floats:
     """The most plausible parameters before anything is observed, [4 + X]."""
-    return np.concatenate((_BASE, np.full(features, np.log(np.sqrt(2.0)) + 0.5 * np.log(max(features, 1)))))
+    length = np.log(np.sqrt(2.0)) + 0.5 * np.log(max(features, 1))
+    parameters_P: Floats = np.concatenate((_BASE, np.full(features, length)))
+    return parameters_P
 
 
 def _prior_spread(features: int) -> Floats:
@@ -141,7 +143,7 @@ def _lateness(share_O: Floats) -> Floats:
 def _squares(left_NX: Floats, right_OX: Floats) -> Floats:
     """Squared distances [N, O]."""
     cross_NO = left_NX @ right_OX.T
-    squares_NO = (left_NX**2).sum(axis=1)[:, None] + (right_OX**2).sum(axis=1) - 2 * cross_NO
+    squares_NO: Floats = (left_NX**2).sum(axis=1)[:, None] + (right_OX**2).sum(axis=1) - 2 * cross_NO
     return np.maximum(squares_NO, 0.0)
 
 
@@ -151,7 +153,7 @@ def _covariance(theta_P: Floats, seen: Observations, late_O: Floats) -> Floats:
     late_OO = np.outer(late_O, late_O)
     alike_OO = np.exp(-0.5 * _squares(scaled_OX, scaled_OX))
     same_OO = seen.candidate_O[:, None] == seen.candidate_O
-    covariance_OO = alike_OO * (variances[_F] + variances[_H] * late_OO) + variances[_U] * same_OO
+    covariance_OO: Floats = alike_OO * (variances[_F] + variances[_H] * late_OO) + variances[_U] * same_OO
     covariance_OO += _SHIFT + _RUNG_SHIFT * late_OO
     np.fill_diagonal(covariance_OO, covariance_OO.diagonal() + variances[_NOISE] + _LEAST_NOISE)
     return covariance_OO

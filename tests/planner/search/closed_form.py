@@ -1,9 +1,10 @@
 """A search task whose accuracy and costs follow from formulas: fast, exact, and picklable."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
-from planner.search import Predicted, SearchTask, Trained
+from planner.search import Predicted, RungStep, SearchTask, Trained
 from planner.study import ModelSection, SearchSection, SpaceSection
 from representations.specs import Feature, HybridSpec, ModelSpec, TableSpec
 
@@ -63,3 +64,24 @@ def _decoder(embedding: object) -> tuple[tuple[int, int], ...]:
     if isinstance(embedding, HybridSpec):
         return embedding.dhe.layers
     return () if isinstance(embedding, TableSpec) else embedding.layers  # type: ignore[attr-defined]  # a DheSpec
+
+
+class RungedTrainer:
+    """`train` in three parts, the early ones of which score lower; `limit` steps of them, then it is interrupted."""
+
+    rungs = (0.1, 0.4, 1.0)
+
+    def __init__(self, limit: int | None = None) -> None:
+        self.steps: list[tuple[str, RungStep]] = []
+        self._limit = limit
+
+    def __call__(self, spec: ModelSpec, seed: int) -> Trained:
+        return train(spec, seed)
+
+    def train_rung(self, spec: ModelSpec, seed: int, step: RungStep) -> Trained:
+        if len(self.steps) == self._limit:
+            raise KeyboardInterrupt
+        self.steps.append((spec.name, step))
+        share = self.rungs[step.rung] - (0.0 if step.after is None else self.rungs[step.after])
+        whole = train(spec, seed)
+        return replace(whole, auc=whole.auc - 0.05 * (1 - self.rungs[step.rung]), seconds=share)

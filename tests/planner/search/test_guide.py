@@ -3,7 +3,7 @@ import pytest
 from numpy.typing import NDArray
 
 from planner.search.evaluation import RungStep
-from planner.search.guide import Guide, spread_out
+from planner.search.guide import Guide, Prior, spread_out
 from planner.search.hypervolume import hypervolume
 from planner.search.pool import Pool
 from profiles.errors import InputError
@@ -89,8 +89,9 @@ def test_busy_and_dropped_candidates_are_not_asked_for() -> None:
 
 def test_the_first_steps_are_the_lowest_rung_of_candidates_far_apart() -> None:
     pool, cost_N = make_pool()
-    guide = Guide(pool, RUNGS, first=3)
-    for candidate in spread_out(pool, 3):
+    guide = Guide(pool, RUNGS, first=[7, 3])
+    assert spread_out(pool, 6, [7, 3])[:2] == (7, 3)
+    for candidate in spread_out(pool, 6, [7, 3]):
         assert guide.ask() == (candidate, RungStep(rung=0))
         guide.tell(candidate, 0, [cost_N[candidate]], 0.1)
     assert len(set(spread_out(pool, 30))) == 30
@@ -99,8 +100,9 @@ def test_the_first_steps_are_the_lowest_rung_of_candidates_far_apart() -> None:
 def test_a_search_without_accuracy_is_told_by_its_costs() -> None:
     costs_NM = np.array([[0.9, 0.9], [0.2, 0.2], [0.1, 0.6]])
     pool = Pool(features_NX=np.zeros((3, 1)), costs_NM=costs_NM, reference_M=np.ones(2), ideal_M=np.zeros(2))
-    guide = Guide(pool, first=1)
+    guide = Guide(pool)
     guide.tell(0, 0, [], 1.0)
+    guide.tell(2, 0, [], 1.0)
     assert guide.ask() == (1, RungStep(rung=0))
 
 
@@ -119,3 +121,24 @@ def test_pools_that_do_not_fit_together_are_refused() -> None:
 def test_values_for_other_objectives_are_refused() -> None:
     with pytest.raises(InputError, match="needs 1 values"):
         Guide(make_pool()[0]).tell(0, 0, [0.5, 0.5], 1.0)
+
+
+def test_a_prior_is_believed_until_scores_speak_against_it() -> None:
+    pool, cost_N = make_pool(60)
+    right = Guide(pool, prior=Prior(mean_N=cost_N, std_N=np.full(60, 0.01)))
+    asked = right.ask()
+    assert asked is not None
+    gains = [covered(pool, cost_N, {one}) for one in range(60)]
+    assert gains[asked[0]] > 0.99 * max(gains)
+    wrong = Guide(pool, prior=Prior(mean_N=-1.4 - cost_N, std_N=np.full(60, 0.01)))
+    follow(wrong, cost_N, (1.0,), 40)
+    assert np.corrcoef(wrong.forecast().mean_N, cost_N)[0, 1] > 0.9
+
+
+def test_what_would_not_come_to_its_end_is_not_begun() -> None:
+    pool, cost_N = make_pool(20)
+    guide = Guide(pool, RUNGS)
+    assert guide.ask(left=0.99) is None
+    guide.tell(3, 1, [cost_N[3]], 0.3)
+    assert guide.ask(left=0.7) == (3, RungStep(rung=2, after=1))
+    assert guide.ask(left_s=0.5) is None

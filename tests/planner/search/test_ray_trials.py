@@ -64,7 +64,7 @@ def refuses(spec: ModelSpec, seed: int) -> Trained:
 
 def test_the_worker_body_trains() -> None:
     spec = make_task().candidate({"representation": "table", "dim": 4}).model
-    assert train_candidate(train, spec, 3) == train(spec, 3)
+    assert train_candidate(train, spec, 3, None) == train(spec, 3)
 
 
 def test_trials_that_end_out_of_order_are_all_kept_and_all_different(tmp_path: Path) -> None:
