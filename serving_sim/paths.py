@@ -8,6 +8,7 @@ and a spread that turns it into that of each query's own share.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +47,7 @@ class PathTables:
 
 
 def service_ms(
-    table: LatencyTable, sizes: Sequence[int] | NDArray[np.int64], mean_ms: tuple[float, ...] = ()
+    table: LatencyTable, sizes: Sequence[float] | NDArray[Any], mean_ms: tuple[float, ...] = ()
 ) -> NDArray[np.float64]:
     """Mean service time (ms) at each size, all of them >= 1; `mean_ms` stands in for the table's.
 

@@ -6,6 +6,9 @@ from dataclasses import replace
 from planner.cost_model.composition import CostModel
 from planner.mapping.algorithm import MappingResult, map_candidates
 from planner.mapping.candidate import MEASURES, Measure, TrainedCandidate
+from planner.mapping.comparison import MappingComparison, compare_mappings
+from planner.mapping.feature_suggestion import suggest_features
+from planner.mapping.mapped_plan import mapped_plan
 from planner.pipeline.data import StudyData
 from planner.pipeline.workspace import Workspace
 from planner.search import SearchResult
@@ -36,7 +39,7 @@ def trained_candidates(result: SearchResult) -> tuple[TrainedCandidate, ...]:
 def map_study(
     study: Study, data: StudyData, cost_model: CostModel, result: SearchResult, workspace: Workspace
 ) -> MappingResult:
-    """Choose paths for every device and write `plan.json`.
+    """Choose paths for every device by Algorithm 1 and write `plan.json`, and that of the best mapping beside it.
 
     Raises:
         InfeasibleError: no candidate fits any device's memory.
@@ -45,17 +48,15 @@ def map_study(
     candidates = trained_candidates(result)
     if not candidates:
         raise InputError(f"{workspace.search}: has no trained candidate yet: search first")
+    workload = study.workload.to_plan(study.folder)
     mapping = map_candidates(
-        candidates,
-        study.devices,
-        cost_model,
-        study.workload.to_plan(study.folder),
-        name=study.name,
-        zipf=data.zipf,
-        seed=study.seed,
+        candidates, study.devices, cost_model, workload, name=study.name, zipf=data.zipf, seed=study.seed
     )
-    mapping = replace(mapping, plan=with_test_metrics(mapping.plan, result))
+    comparison = compare_mappings(mapping.plan, candidates, study.devices, cost_model, workload, zipf=data.zipf)
+    features = suggest_features(candidates, study.devices[0], cost_model, workload, data.zipf)
+    mapping = replace(mapping, plan=with_test_metrics(mapping.plan, result), comparison=comparison, features=features)
     mapping.plan.save(workspace.plan_file)
+    _save_exact(study, data, cost_model, result, workspace, comparison)
     return mapping
 
 
@@ -69,3 +70,30 @@ def with_test_metrics(plan: Plan, result: SearchResult) -> Plan:
 
 def _tested(path: Path, test: Mapping[str, float]) -> Path:
     return replace(path, accuracy=test["accuracy"], auc=test["auc"], log_loss=test["log_loss"])
+
+
+def _save_exact(
+    study: Study,
+    data: StudyData,
+    cost_model: CostModel,
+    result: SearchResult,
+    workspace: Workspace,
+    comparison: MappingComparison,
+) -> None:
+    """Write the plan of the best mapping; no file is left where that serves nothing."""
+    workspace.exact_plan_file.unlink(missing_ok=True)
+    by_name = {one.name: one for one in trained_candidates(result)}
+    held = {device: [by_name[name] for name in names] for device, names in comparison.exact.chosen.items()}
+    if not any(held.values()):
+        return
+    plan = mapped_plan(
+        held,
+        study.devices,
+        cost_model,
+        study.workload.to_plan(study.folder),
+        name=f"{study.name}-exact",
+        zipf=data.zipf,
+        seed=study.seed,
+        notes=("mapped by an integer program whose objective is the fluid bound",),
+    )
+    with_test_metrics(plan, result).save(workspace.exact_plan_file)

@@ -36,6 +36,11 @@ class Workspace:
         return self.root / "plan.json"
 
     @property
+    def exact_plan_file(self) -> Path:
+        """The plan of the best mapping that an integer program found."""
+        return self.root / "plan-exact.json"
+
+    @property
     def validation_folder(self) -> Path:
         """The page on the cost model's errors, its frames and charts."""
         return self.root / "validation"
