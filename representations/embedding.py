@@ -9,6 +9,7 @@ from representations.dhe.embedding import DheEmbedding
 from representations.hybrid import HybridEmbedding
 from representations.mixed_dimension import build_mixed_dimension
 from representations.quotient_remainder import build_quotient_remainder
+from representations.reduced_table import ReducedTableEmbedding
 from representations.robe import RobeArray, RobeEmbedding
 from representations.specs import (
     DheSpec,
@@ -17,6 +18,7 @@ from representations.specs import (
     HybridSpec,
     MixedDimensionSpec,
     QuotientRemainderSpec,
+    ReducedTableSpec,
     RobeSpec,
     TableSpec,
     TensorTrainSpec,
@@ -50,5 +52,6 @@ _BUILDERS: Mapping[type[EmbeddingSpec], Callable[[Feature, Any, int], nn.Module]
     QuotientRemainderSpec: lambda feature, spec, _: build_quotient_remainder(feature, spec),
     MixedDimensionSpec: lambda feature, spec, _: build_mixed_dimension(feature, spec),
     TensorTrainSpec: lambda feature, spec, _: TensorTrainEmbedding(feature, spec),
+    ReducedTableSpec: lambda feature, spec, _: ReducedTableEmbedding(feature, spec),
     RobeSpec: _robe,
 }

@@ -16,6 +16,7 @@ from representations.specs import (
     HybridSpec,
     MixedDimensionSpec,
     QuotientRemainderSpec,
+    ReducedTableSpec,
     RobeSpec,
     TableSpec,
     TensorTrainSpec,
@@ -141,6 +142,14 @@ def _quotient_remainder(place: Place, spec: QuotientRemainderSpec) -> Iterator[P
         yield place.put(elementwise(place.batch, "add", spec.dim), "combine")
 
 
+def _reduced_table(place: Place, spec: ReducedTableSpec) -> Iterator[PlacedComponent]:
+    if spec.kept_by == "frequency":
+        yield place.put(make_component("id_map", place.ids, {"rows": place.feature.cardinality}), "numbers")
+    else:
+        yield place.put(make_component("id_split", place.ids), "split")
+    yield place.put(_lookup(place, spec.table, spec.rows), "table")
+
+
 def _mixed_dimension(place: Place, spec: MixedDimensionSpec) -> Iterator[PlacedComponent]:
     if not spec.has_projection:
         yield from _table(place, TableSpec(dim=spec.dim))
@@ -184,5 +193,6 @@ _COMPONENTS: Mapping[type[EmbeddingSpec], Callable[[Place, Any], Iterator[Placed
     QuotientRemainderSpec: _quotient_remainder,
     MixedDimensionSpec: _mixed_dimension,
     TensorTrainSpec: _tensor_train,
+    ReducedTableSpec: _reduced_table,
     RobeSpec: _robe,
 }

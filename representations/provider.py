@@ -162,6 +162,15 @@ def _host_to_device(component: Component, rng: np.random.Generator) -> Built:
     return build_host_copy(component, rng), ()
 
 
+def _id_map(component: Component, rng: np.random.Generator) -> Built:
+    import torch
+
+    from representations.reduced_table import RowNumbers
+
+    rows = int(component["rows"])
+    return RowNumbers(rows, max(1, rows // 2)), (torch.from_numpy(rng.integers(0, rows, component.batch)),)
+
+
 def _id_split(component: Component, rng: np.random.Generator) -> Built:
     import torch
 
@@ -263,6 +272,7 @@ _BUILDERS: dict[str, Builder] = {
     "embedding": _embedding,
     "embedding_group": _embedding_group,
     "host_to_device": _host_to_device,
+    "id_map": _id_map,
     "id_split": _id_split,
     "projection": _projection,
     "tensor_train": _tensor_train,

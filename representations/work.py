@@ -13,7 +13,7 @@ from itertools import pairwise
 from profiles.component import Component, Work
 from profiles.errors import InputError, UnknownNameError
 from representations.phases import BACKWARD_KINDS, OPTIMIZER_KINDS
-from representations.specs import BYTES_PER_FLOAT, BYTES_PER_HASH, RobeSpec, TableSpec
+from representations.specs import BYTES_PER_FLOAT, BYTES_PER_HASH, BYTES_PER_ROW_NUMBER, RobeSpec, TableSpec
 from representations.training_work import backward_work, optimizer_work
 from representations.zipf import expected_distinct
 
@@ -107,6 +107,14 @@ def _id_split(component: Component) -> Work:
     return Work(flops=float(OPERATIONS_PER_SPLIT * component.batch), bytes_moved=moved, parameter_bytes=0)
 
 
+def _id_map(component: Component) -> Work:
+    """Ids in, the distinct entries of the map, row numbers out; ids are taken to be uniform, which touches the most."""
+    ids = component.batch
+    entries = expected_distinct(int(component["rows"]), 0.0, ids)
+    moved = 2.0 * ids * BYTES_PER_ID + entries * BYTES_PER_ROW_NUMBER
+    return Work(flops=0.0, bytes_moved=moved, parameter_bytes=int(component["rows"]) * BYTES_PER_ROW_NUMBER)
+
+
 def _host_to_device(component: Component) -> Work:
     """Lengths and ids of every table, written by the packing and by the copy; what is copied is `input_bytes`."""
     sent = int(component["tables"]) * (component.batch + int(component["ids_per_table"])) * BYTES_PER_ID
@@ -193,6 +201,7 @@ _FORMULAS: Mapping[str, Callable[[Component], Work]] = {
     "embedding": _embedding,
     "embedding_group": _embedding_group,
     "host_to_device": _host_to_device,
+    "id_map": _id_map,
     "id_split": _id_split,
     "projection": _projection,
     "tensor_train": _tensor_train,

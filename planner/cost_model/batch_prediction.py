@@ -34,6 +34,8 @@ __all__ = ["CandidateCosts", "CandidatePredictor", "predict_candidates"]
 
 # Sums of so many candidates stay in the processor's caches.
 _CHUNK = 4096
+# Of the whole numbers as which sets of features are compared.
+_BITS = 32
 Zipf = Mapping[str, float] | float
 
 
@@ -170,9 +172,10 @@ class CandidatePredictor:
     def _group_slot(self, candidates: Candidates, group: TableSpec) -> _Slot:
         """One part for each set of features whose tables are looked up together; none of them is a part too."""
         is_member = np.array([spec == group for spec in candidates.embeddings])
-        sets_RF, chosen_N = np.unique(is_member[candidates.embedding_NF], axis=0, return_inverse=True)
-        parts = [self._group(candidates.features, group, set_F) for set_F in sets_RF]
-        return _Slot(parts=tuple(parts), lookup=np.arange(len(parts)), chosen_N=chosen_N.reshape(-1))
+        sets_NF = is_member[candidates.embedding_NF]
+        first_R, chosen_N = _distinct_sets(sets_NF)
+        parts = [self._group(candidates.features, group, set_F) for set_F in sets_NF[first_R]]
+        return _Slot(parts=tuple(parts), lookup=np.arange(len(parts)), chosen_N=chosen_N)
 
     def _group(self, features: Sequence[Feature], group: TableSpec, set_F: NDArray[np.bool_]) -> Part:
         members = tuple(feature for feature, is_in in zip(features, set_F.tolist(), strict=True) if is_in)
@@ -262,6 +265,18 @@ def _sum_of(table_RC: Floats, places_NS: Index) -> Floats:
     chosen = csr_array((np.ones(count * slots), places_NS.reshape(-1), ends), shape=(count, len(table_RC)))
     sums: Floats = chosen @ table_RC
     return sums
+
+
+def _distinct_sets(sets_NF: NDArray[np.bool_]) -> tuple[Index, Index]:
+    """Where each different row comes first, and which of them every row is; rows are compared as whole numbers."""
+    key_N = np.zeros(len(sets_NF), dtype=np.int64)
+    for start in range(0, sets_NF.shape[1], _BITS):
+        some_NF = sets_NF[:, start : start + _BITS]
+        bits_N = some_NF @ (1 << np.arange(some_NF.shape[1], dtype=np.int64))
+        _, bits_N = np.unique(bits_N, return_inverse=True)
+        key_N = key_N * (int(bits_N.max(initial=0)) + 1) + bits_N.reshape(-1)
+    _, first_R, chosen_N = np.unique(key_N, return_index=True, return_inverse=True)
+    return first_R, chosen_N.reshape(-1)
 
 
 def _places_of(used: Index, offered: int) -> Index:

@@ -20,12 +20,20 @@ from representations.specs import (
     HybridSpec,
     ModelSpec,
     TableSpec,
-    table_groups,
 )
 from representations.work import BYTES_PER_ID
 from representations.zipf import expected_distinct
 
-__all__ = ["DenseOptimizer", "ModelMemory", "TrainingMemory", "forward_memory", "training_memory"]
+__all__ = [
+    "DenseMemory",
+    "DenseOptimizer",
+    "ModelMemory",
+    "TrainingMemory",
+    "dense_memory",
+    "embedding_peak_bytes",
+    "forward_memory",
+    "training_memory",
+]
 
 DenseOptimizer = Literal["sgd", "adagrad", "adam"]
 _STATES = {"sgd": 0, "adagrad": 1, "adam": 2}
@@ -61,25 +69,55 @@ class TrainingMemory:
         return self.parameter_bytes + self.gradient_bytes + self.optimizer_bytes + self.activation_bytes
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DenseMemory:
+    """Bytes of a forward pass beside the embeddings: what the bottom MLP gives and takes at most, the ids, and what
+    interaction and top MLP take at most beside what the embeddings gave.
+    """
+
+    bottom_bytes: int
+    bottom_peak_bytes: int
+    ids_bytes: int
+    after_peak_bytes: int
+
+
 def forward_memory(spec: ModelSpec, batch: int) -> ModelMemory:
     """The peak of one forward pass without gradients.
 
     Representations other than tables, DHEs and hybrids of them count all that their components give: an upper bound.
     """
+    dense = dense_memory(spec, batch)
+    held, peak = dense.bottom_bytes + dense.ids_bytes, dense.bottom_peak_bytes
+    for feature, embedding in zip(spec.features, spec.embeddings, strict=True):
+        peak = max(peak, held + embedding_peak_bytes(feature, embedding, batch))
+        held += _floats(batch, embedding.width)
+    peak = max(peak, held - dense.ids_bytes + dense.after_peak_bytes)
+    return ModelMemory(parameter_bytes=spec.parameter_bytes, activation_bytes=peak)
+
+
+def embedding_peak_bytes(feature: Feature, spec: EmbeddingSpec, batch: int) -> int:
+    """What an embedding takes while it runs, its result included; nothing for a table that a group looks up."""
+    if isinstance(spec, TableSpec) and spec.backend != "torch":
+        return 0
     walk = _Walk()
-    if spec.dense_features:
-        walk.keep(walk.stack(_with_relus(_layers(spec, "bottom_mlp", batch))))
+    _embedding(walk, feature, spec, batch)
+    return walk.peak_bytes
+
+
+def dense_memory(spec: ModelSpec, batch: int) -> DenseMemory:
+    """All of a forward pass but its embeddings, on which it depends by their number and widths alone."""
+    bottom, after = _Walk(), _Walk()
+    bottom_bytes = bottom.stack(_with_relus(_layers(spec, "bottom_mlp", batch))) if spec.dense_features else 0
+    after.keep(_interaction(after, spec, batch))
+    after.stack(_with_relus(_layers(spec, "top_mlp", batch))[:-1])
     # Ids come as one array where each sample has one of every feature; each feature's are copied out of it.
     is_array = all(feature.pooling == 1 for feature in spec.features)
-    ids_bytes = batch * len(spec.features) * BYTES_PER_ID if is_array else 0
-    walk.keep(ids_bytes)
-    grouped = {i for positions in table_groups(spec).values() for i in positions}
-    for i, (feature, embedding) in enumerate(zip(spec.features, spec.embeddings, strict=True)):
-        walk.keep(_floats(batch, embedding.width) if i in grouped else _embedding(walk, feature, embedding, batch))
-    walk.keep(-ids_bytes)
-    walk.keep(_interaction(walk, spec, batch))
-    walk.stack(_with_relus(_layers(spec, "top_mlp", batch))[:-1])
-    return ModelMemory(parameter_bytes=spec.parameter_bytes, activation_bytes=walk.peak_bytes)
+    return DenseMemory(
+        bottom_bytes=bottom_bytes,
+        bottom_peak_bytes=bottom.peak_bytes,
+        ids_bytes=batch * len(spec.features) * BYTES_PER_ID if is_array else 0,
+        after_peak_bytes=after.peak_bytes,
+    )
 
 
 def training_memory(spec: ModelSpec, batch: int, *, dense_optimizer: DenseOptimizer = "adam") -> TrainingMemory:

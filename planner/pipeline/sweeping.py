@@ -16,6 +16,8 @@ from planner.pipeline.profile_sources import calibrated_rows, other_setups
 from planner.pipeline.workspace import Workspace
 from planner.progress import Progress
 from planner.search import build_candidate, enumerate_choices
+from planner.search.search_space import search_space
+from planner.search.space_candidate import sample_models
 from planner.study import Study, SweepSection
 from profiles.component import Component
 from profiles.executors import Executor
@@ -37,6 +39,8 @@ _RETAKES = 2
 # How near to each other the two fastest visits must be, and how many are made for that; rounds lie so far apart.
 _AGREEMENT = 0.02
 _MOST_VISITS = 5
+# How much slower than ever the core's probe may be while samples are taken.
+_QUIET_CORE = 0.1
 _LEAST_GAP_S = 0.1
 # Long calls are sampled less often, and visited no more for agreement after so many times the time of a usual visit.
 _MOST_CALLS = 100
@@ -48,7 +52,11 @@ _ALL = 10**6
 
 def candidate_models(study: Study, data: StudyData) -> tuple[ModelSpec, ...]:
     """The models of the study's search space, or a seeded sample of them where there are many."""
-    choices = enumerate_choices(study.search.space, MOST_CANDIDATES, study.seed)
+    section = study.search.space
+    if not section.is_flat:
+        space = search_space(section, data.features, data.dense_features, study.model)
+        return sample_models(space, MOST_CANDIDATES, study.seed)
+    choices = enumerate_choices(section, MOST_CANDIDATES, study.seed)
     return tuple(build_candidate(one, data.features, data.dense_features, study.model) for one in choices)
 
 
@@ -95,6 +103,7 @@ def sweep_options(study: Study) -> SweepOptions:
         seed=study.seed,
         retakes=_RETAKES,
         agreement=_AGREEMENT,
+        quiet_core=_QUIET_CORE,
         most_visits=_MOST_VISITS * section.visits,
         most_call_seconds=_MOST_CALLS * section.milliseconds_per_visit / 1e3,
         min_samples=_MIN_SAMPLES,

@@ -72,6 +72,8 @@ def _of_study(path: Path, wanted: str, zipf: float | None) -> Subject:
     from planner.study import load_study
 
     study = load_study(path)
+    if not study.search.space.is_flat:
+        raise InputError(f"{path}: candidates of its space have no names of their own; name a plan or a model file")
     names = {candidate_name(choices): choices for choices in enumerate_choices(study.search.space)}
     if wanted not in names:
         raise _unknown(f"{path}: candidate", wanted, names)

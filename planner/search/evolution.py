@@ -1,28 +1,26 @@
 """A non-dominated evolutionary search over costs, on arrays: each generation is thousands of candidates at once.
 
 Ranks, crowding and tournaments are those of NSGA-II (Deb et al. 2002, doi 10.1109/4235.996017); those that break a
-limit come after all that hold, in order of by how much. Array suffixes: N candidates, G factors, M costs, A axes.
+limit come after all that hold, in order of by how much. Array suffixes: N candidates, G factors, M costs.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from planner.search.accuracy_model import Floats
-from planner.search.code_axes import CodeAxes
 from planner.search.dominance import crowding_distances, non_domination_ranks
+from planner.search.factor_moves import FactorMoves
 from planner.search.factors import Places
 from planner.search.search_space import SearchSpace
 from profiles.errors import InputError
 
 __all__ = ["Evolution", "Judged", "evolve"]
 
-# A child takes each factor from either parent, and so often a single axis from the other one.
-_STRAY = 0.1
-# A number that changes goes to a neighbour, but so often anywhere.
-_LEAP = 0.2
+# A child takes each factor from either parent, and so often mixes the two choices axis by axis.
+_MIXES = 0.1
 _FRUITLESS = 3
 
 
@@ -77,13 +75,13 @@ def evolve(
 
     The same seed finds the same.
     """
-    axes, seen = CodeAxes(space=space), _Seen(space)
+    moves, seen = [FactorMoves(factor=factor) for factor in space.factors], _Seen(space)
     found = judge(seen.new(first_NG)[: options.most])
     generations = [found]
     parents, fruitless = _survivors(found, options.parents), 0
     left = options.most - len(found)
     while left > 0 and fruitless < _FRUITLESS:
-        codes_NG = seen.new(_children(parents, axes, options.children, rng))[:left]
+        codes_NG = seen.new(_children(parents, moves, options.children, rng))[:left]
         fruitless = 0 if len(codes_NG) else fruitless + 1
         if not len(codes_NG):
             continue
@@ -117,30 +115,23 @@ def _crowding_by_rank(costs_NM: Floats, rank_N: Floats) -> Floats:
     return crowding_N
 
 
-def _children(parents: Judged, axes: CodeAxes, count: int, rng: np.random.Generator) -> Places:
-    positions_NA = axes.apart(parents.codes_NG, rng)
-    left_NA, right_NA = (positions_NA[_tournament(len(parents), count, rng)] for _ in range(2))
-    factors = int(axes.factor_A.max()) + 1
-    from_left_NA = rng.random((count, factors))[:, axes.factor_A] < 0.5
-    from_left_NA ^= rng.random(from_left_NA.shape) < _STRAY
-    return axes.together(_mutated(np.where(from_left_NA, left_NA, right_NA), axes, rng))
+def _children(parents: Judged, moves: Sequence[FactorMoves], count: int, rng: np.random.Generator) -> Places:
+    left_NG, right_NG = (parents.codes_NG[_tournament(len(parents), count, rng)] for _ in range(2))
+    shape = (count, len(moves))
+    codes_NG = np.where(rng.random(shape) < 0.5, left_NG, right_NG)
+    mixes_NG = (rng.random(shape) < max(_MIXES, 1 / len(moves) ** 2)) & (left_NG != right_NG)
+    changes_NG = rng.random(shape) < 1 / len(moves)
+    for g, one in enumerate(moves):
+        mixing, changing = np.flatnonzero(mixes_NG[:, g]), np.flatnonzero(changes_NG[:, g])
+        codes_NG[mixing, g] = one.mixed(left_NG[mixing, g], right_NG[mixing, g], rng)
+        codes_NG[changing, g] = one.mutated(codes_NG[changing, g], rng)
+    return codes_NG
 
 
 def _tournament(size: int, count: int, rng: np.random.Generator) -> NDArray[np.intp]:
     """The better of two each; parents stand in order, best first."""
     winners: NDArray[np.intp] = rng.integers(0, size, size=(2, count)).min(axis=0)
     return winners
-
-
-def _mutated(positions_NA: NDArray[np.intp], axes: CodeAxes, rng: np.random.Generator) -> NDArray[np.intp]:
-    """One axis in the mean changes: a number to a neighbour as a rule, a word to any other."""
-    shape = positions_NA.shape
-    changes_NA = rng.random(shape) < 1 / shape[1]
-    steps_NA = np.where(rng.random(shape) < 0.5, -1, 1)
-    near_NA = np.clip(positions_NA + steps_NA, 0, axes.offered_A - 1)
-    far_NA = rng.integers(0, axes.offered_A, size=shape)
-    leaps_NA = ~axes.is_number_A | (rng.random(shape) < _LEAP)
-    return np.where(changes_NA, np.where(leaps_NA, far_NA, near_NA), positions_NA)
 
 
 class _Seen:

@@ -24,6 +24,8 @@ Choice = str | int | float
 Choices = Mapping[str, Choice]
 Places = NDArray[np.int64]
 
+_MOST_IN_TABLE = 1 << 18
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Axis:
@@ -102,6 +104,12 @@ class Factor:
 
     def positions(self, place_N: Places) -> dict[str, NDArray[np.intp]]:
         """For each axis, by its short name, which of what it offers is chosen at each place; -1 where none is."""
+        if self._positions is not None:
+            chosen_AN = self._positions[:, place_N]
+            return {axis.name: chosen_N for axis, chosen_N in zip(self.axes, chosen_AN, strict=True)}
+        return self._positions_of(place_N)
+
+    def _positions_of(self, place_N: Places) -> dict[str, NDArray[np.intp]]:
         found = {axis.name: np.full(len(place_N), -1, dtype=np.intp) for axis in self.axes}
         offered = {axis.name: axis.offered for axis in self.axes}
         for alternative in self._alternatives:
@@ -117,6 +125,15 @@ class Factor:
 
     def places(self, positions: Mapping[str, NDArray[np.intp]]) -> Places:
         """The inverse of `positions`; a position of an axis that is not drawn is not looked at."""
+        if self._places is None:
+            return self._places_of(positions)
+        key_N = np.zeros(len(next(iter(positions.values()))), dtype=np.int64)
+        for axis in self.axes:
+            key_N = key_N * len(axis.offered) + positions[axis.name]
+        places_N: Places = self._places[key_N]
+        return places_N
+
+    def _places_of(self, positions: Mapping[str, NDArray[np.intp]]) -> Places:
         count = len(next(iter(positions.values())))
         place_N = np.full(count, -1, dtype=np.int64)
         offered = {axis.name: axis.offered for axis in self.axes}
@@ -149,12 +166,29 @@ class Factor:
         chosen: dict[str, Choice] = {}
         for axis in self.axes:
             if axis.is_drawn(chosen):
-                chosen[axis.name] = trial.suggest_categorical(self.full(axis.name), axis.offered)
+                drawn: Any = trial.suggest_categorical(self.full(axis.name), axis.offered)
+                chosen[axis.name] = drawn
         return {self.full(name): choice for name, choice in chosen.items()}
 
     def full(self, axis: str) -> str:
         """An axis' name in the choices of a candidate."""
         return f"{self.name}.{axis}" if self.name else axis
+
+    @cached_property
+    def _positions(self) -> NDArray[np.intp] | None:
+        """[axes, places], of a factor that is small enough for a table."""
+        if self.size > _MOST_IN_TABLE:
+            return None
+        return np.stack(list(self._positions_of(np.arange(self.size)).values()))
+
+    @cached_property
+    def _places(self) -> Places | None:
+        """The place at each combination of positions, of a factor that is small enough for a table."""
+        offered = [len(axis.offered) for axis in self.axes]
+        if math.prod(offered) > _MOST_IN_TABLE:
+            return None
+        every = np.unravel_index(np.arange(math.prod(offered)), offered)
+        return self._places_of({axis.name: one for axis, one in zip(self.axes, every, strict=True)})
 
     @cached_property
     def _alternatives(self) -> tuple[_Alternative, ...]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.search.accuracy_model import AccuracyModel, Floats
-from planner.search.capacity_prior import prior_capacity
+from planner.search.capacity_prior import CapacityPrior
 from planner.search.contradictions import nothing_fits
 from planner.search.dominance import front_of
 from planner.search.evolution import Evolution, Judged, evolve
@@ -23,6 +23,7 @@ from planner.search.space_candidate import space_candidate
 from planner.search.space_columns import SpaceColumns, SpaceModels
 from planner.search.space_features import SpaceFeatures
 from planner.search.spread import spread_out
+from planner.study import OBJECTIVES
 from profiles.errors import InfeasibleError, InputError
 
 __all__ = ["FrontScreening", "ScreenedFront", "screen_front"]
@@ -31,6 +32,8 @@ Describe = Callable[[SpaceColumns], Floats]
 _CHUNK = 16_384
 # Farthest points are looked for among so many.
 _MOST_SPREAD = 4096
+# Of those that break a limit so many are handed on, to be told with their costs.
+_MOST_RULED_OUT = 8
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,12 +64,15 @@ class ScreenedFront:
 
     `quality_K` and `quality_std_K` are what the accuracy model predicts, less being better; None where there was none.
     `screened` different candidates were priced, all of the space where `complete`; `feasible` hold all limits, `broken`
-    tells how many break each. `dearest` and `cheapest` are the highest and lowest of each cost among all.
+    tells how many break each, and `ruled_out` are the few that break them least. `dearest` and `cheapest` are the worst
+    and the best of each cost among all that were priced.
     """
 
     space: SearchSpace
     columns: SpaceColumns
+    ruled_out: SpaceColumns
     costs: Mapping[str, Floats]
+    ruled_out_costs: Mapping[str, Floats]
     is_front_K: NDArray[np.bool_]
     quality_K: Floats | None
     quality_std_K: Floats | None
@@ -130,11 +136,14 @@ def screen_front(
     front = holds[front_of(judged.costs_NM[holds])]
     kept, is_front_K = _kept(judge, judged, holds, front)
     columns = judge.models.columns(judged.codes_NG[kept])
+    ruled_out = judge.models.columns(judged.codes_NG[_nearest_misses(judged.excess_N)])
     quality = judge.quality(columns)
     return ScreenedFront(
         space=space,
         columns=columns,
+        ruled_out=ruled_out,
         costs=judge.costs(columns),
+        ruled_out_costs=judge.costs(ruled_out),
         is_front_K=is_front_K,
         quality_K=None if quality is None else quality[0],
         quality_std_K=None if quality is None else quality[1],
@@ -161,7 +170,7 @@ class _Judge:
     ) -> None:
         self.models, self._price, self.task = models, price, task
         self._accuracy, self._describe = accuracy, describe
-        self._features = SpaceFeatures(space=models.space)
+        self._features, self._prior = SpaceFeatures(space=models.space), CapacityPrior()
         self.broken = dict.fromkeys(task.limits, 0)
         self.dearest: dict[str, float] = {}
         self.cheapest: dict[str, float] = {}
@@ -201,7 +210,7 @@ class _Judge:
         columns_M = objective_costs(costs, priced)
         if len(priced) < len(self.task.objectives):
             quality = self.quality(columns)
-            columns_M.append(-prior_capacity(columns.candidates) if quality is None else quality[0] - quality[1])
+            columns_M.append(-self._prior(columns.candidates) if quality is None else quality[0] - quality[1])
         broken_N = np.zeros(len(codes_NG))
         for one in excess.values():
             broken_N += np.maximum(one, 0.0)
@@ -209,11 +218,20 @@ class _Judge:
 
     def _take_in(self, costs: Mapping[str, Floats], excess: Mapping[str, Floats]) -> None:
         for name, values in costs.items():
-            if len(values):
-                self.dearest[name] = max(self.dearest.get(name, -np.inf), float(values.max()))
-                self.cheapest[name] = min(self.cheapest.get(name, np.inf), float(values.min()))
+            if not len(values):
+                continue
+            least, most = float(values.min()), float(values.max())
+            best, worst = (most, least) if OBJECTIVES.get(name) else (least, most)
+            better, worse = (max, min) if OBJECTIVES.get(name) else (min, max)
+            self.dearest[name] = worse(self.dearest.get(name, worst), worst)
+            self.cheapest[name] = better(self.cheapest.get(name, best), best)
         for name, values in excess.items():
             self.broken[name] += int((values > 0).sum())
+
+
+def _nearest_misses(excess_N: Floats) -> NDArray[np.intp]:
+    misses = np.flatnonzero(excess_N > 0)
+    return misses[np.argsort(excess_N[misses], kind="stable")[:_MOST_RULED_OUT]]
 
 
 def _first(space: SearchSpace, most: int, first_NG: Places | None, rng: np.random.Generator) -> Places:

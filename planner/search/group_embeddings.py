@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from planner.search.factors import Axis, Choice, Choices, Factor
 from planner.study import GroupSection, SpaceSection
@@ -11,6 +12,7 @@ from representations.specs import (
     EmbeddingSpec,
     Feature,
     HybridSpec,
+    KeptBy,
     MixedDimensionSpec,
     QuotientRemainderSpec,
     ReducedTableSpec,
@@ -101,7 +103,7 @@ def _table(choices: Choices, feature: Feature, width: int) -> EmbeddingSpec:
     rows = max(1, round(share * feature.cardinality))
     if rows >= feature.cardinality:
         return table
-    kept_by = "frequency" if choices["kept_by"] == "frequency" else "hash"
+    kept_by = cast("KeptBy", choices["kept_by"])
     return ReducedTableSpec(dim=width, rows=rows, kept_by=kept_by, dtype=table.dtype)
 
 

@@ -33,7 +33,7 @@ def manifest_of(task: SearchTask) -> dict[str, Any]:
             "constraints": dict(section.limits),
             "latency_device": task.latency_device,
             "latency_batch": task.latency_batch,
-            "space": asdict(section.space),
+            "space": section.space.to_object(),
             "training": asdict(section.training),
         },
     }

@@ -1,8 +1,14 @@
-"""Objectives and constraints: what a candidate is judged by, before and after training."""
+"""Objectives and constraints: what a candidate is judged by, before and after training.
+
+Values are numbers, or arrays of one number for each candidate.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from planner.search.evaluation import Predicted
 from planner.study import OBJECTIVES
@@ -13,6 +19,7 @@ __all__ = [
     "directions",
     "format_cost",
     "infeasible_reason",
+    "is_broken",
     "objective_costs",
     "predicted_costs",
     "violations",
@@ -20,6 +27,9 @@ __all__ = [
 
 # Known only after training.
 METRICS = ("auc", "log_loss", "accuracy")
+# A rate of which more is better, compared as the time of one.
+_RATES = ("capacity_qps",)
+Values = TypeVar("Values", float, NDArray[np.float64])
 
 
 def directions(objectives: Sequence[str]) -> list[Literal["maximize", "minimize"]]:
@@ -27,9 +37,12 @@ def directions(objectives: Sequence[str]) -> list[Literal["maximize", "minimize"
     return ["maximize" if OBJECTIVES[name] else "minimize" for name in objectives]
 
 
-def objective_costs(values: Mapping[str, float], objectives: Sequence[str]) -> list[float]:
-    """The objectives' values with those that should be high negated, so that less is better in all."""
-    return [-values[name] if OBJECTIVES[name] else values[name] for name in objectives]
+def objective_costs(values: Mapping[str, Values], objectives: Sequence[str]) -> list[Values]:
+    """The objectives' values so that less is better in all: those that should be high negated, a rate as its inverse.
+
+    The inverse of no capacity at all is infinite.
+    """
+    return [_cost(name, values[name]) for name in objectives]
 
 
 def predicted_costs(predicted: Predicted, device: str) -> dict[str, float]:
@@ -43,17 +56,28 @@ def predicted_costs(predicted: Predicted, device: str) -> dict[str, float]:
     }
 
 
-def violations(costs: Mapping[str, float], limits: Mapping[str, float]) -> dict[str, float]:
-    """By how much of its limit each constrained cost exceeds it; a constraint holds at 0 and below."""
-    return {name: costs[name] / limit - 1 for name, limit in limits.items()}
+def violations(costs: Mapping[str, Values], limits: Mapping[str, float]) -> dict[str, Values]:
+    """By how much of its limit each constrained cost exceeds it; a constraint holds at 0 and below.
+
+    What should be high falls short of its limit instead.
+    """
+    return {
+        name: 1 - costs[name] / limit if OBJECTIVES.get(name) else costs[name] / limit - 1
+        for name, limit in limits.items()
+    }
+
+
+def is_broken(name: str, value: float, limit: float) -> bool:
+    """Whether a value breaks its limit, which is a lower one where more is better."""
+    return value < limit if OBJECTIVES.get(name) else value > limit
 
 
 def infeasible_reason(costs: Mapping[str, float], limits: Mapping[str, float]) -> str:
     """The limits that are broken, in words; empty where none is."""
     broken = [
-        f"{name} {format_cost(costs[name])} > {format_cost(limit)}"
+        f"{name} {format_cost(costs[name])} {'<' if OBJECTIVES.get(name) else '>'} {format_cost(limit)}"
         for name, limit in limits.items()
-        if costs[name] > limit
+        if is_broken(name, costs[name], limit)
     ]
     return f"{', '.join(broken)} (predicted)" if broken else ""
 
@@ -61,3 +85,11 @@ def infeasible_reason(costs: Mapping[str, float], limits: Mapping[str, float]) -
 def format_cost(value: float) -> str:
     """A cost as messages show it."""
     return f"{value:,.0f}" if abs(value) >= 1000 and math.isfinite(value) else f"{value:.6g}"
+
+
+def _cost(name: str, value: Any) -> Any:
+    if name not in _RATES:
+        return -value if OBJECTIVES[name] else value
+    if isinstance(value, np.ndarray):
+        return np.divide(1.0, value, out=np.full(len(value), np.inf), where=value > 0)
+    return 1 / value if value > 0 else math.inf

@@ -1,17 +1,23 @@
-"""A look at the whole space with the cost model alone, before anything is trained."""
+"""A look at the space with the cost model alone, before anything is trained."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+import numpy as np
 
 from planner.search.candidate import Candidate
+from planner.search.contradictions import nothing_fits
 from planner.search.evaluation import Predictor
-from planner.search.objective import format_cost, infeasible_reason, predicted_costs, violations
+from planner.search.front_screening import FrontScreening, ScreenedFront, screen_front
+from planner.search.objective import infeasible_reason, predicted_costs
+from planner.search.pricing import ColumnPricer, PricesColumns
 from planner.search.space import corner_choices, enumerate_choices, space_size
 from planner.search.task import SearchTask
-from profiles.errors import InfeasibleError
+from profiles.errors import InfeasibleError, InputError
 
-__all__ = ["Screened", "Screening", "screen"]
+__all__ = ["MOST_SCREENED", "Screened", "Screening", "screen"]
 
+# Up to so many candidates are predicted one by one, and at most so many handed on.
 MOST_SCREENED = 512
 
 
@@ -26,10 +32,14 @@ class Screened:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Screening:
-    """Distinct candidates of the space; all of them where `complete`, else a sample with the extremes in it."""
+    """Distinct candidates of the space; all of them where `complete`, else the best that were found and the extremes.
+
+    `front` says how they were found where there were too many to hand on all.
+    """
 
     screened: tuple[Screened, ...]
     complete: bool
+    front: ScreenedFront | None = field(default=None, compare=False, repr=False)
 
     @property
     def feasible(self) -> tuple[Candidate, ...]:
@@ -39,17 +49,37 @@ class Screening:
     @property
     def dearest(self) -> dict[str, float]:
         """The highest predicted value of each cost."""
+        if self.front is not None:
+            return dict(self.front.dearest)
         names = self.screened[0].costs
         return {name: max(entry.costs[name] for entry in self.screened) for name in names}
 
 
-def screen(task: SearchTask, predict: Predictor, most: int = MOST_SCREENED) -> Screening:
-    """Predict every candidate of the space, or `most` of them drawn at random and the corners of the space.
+def screen(
+    task: SearchTask, predict: Predictor, most: int = MOST_SCREENED, *, front: FrontScreening | None = None
+) -> Screening:
+    """Predict every candidate of the space, or look for those worth training where there are more than `most`.
+
+    A predictor that prices by column looks at 100,000 and more (as `front` says), by evolution where the space is
+    larger still; of another one's, `most` are drawn at random, with the corners of the space.
 
     Raises:
         InfeasibleError: none meets the constraints.
+        InputError: a space that is not flat, and a predictor that does not price by column.
     """
-    space = task.section.space
+    is_small = task.section.space.is_flat and space_size(task.section.space) <= most
+    if not is_small and isinstance(predict, PricesColumns):
+        wanted = front or FrontScreening(
+            objectives=task.section.objectives, limits=task.section.limits, keep=most, seed=task.seed
+        )
+        return _by_column(task, predict.by_column, wanted)
+    if not task.section.space.is_flat:
+        raise InputError("search.space: groups and choices of the whole model need costs by column")
+    return _one_by_one(task, predict, most)
+
+
+def _one_by_one(task: SearchTask, predict: Predictor, most: int) -> Screening:
+    space, limits = task.section.space, task.section.limits
     complete = space_size(space) <= most
     choices = enumerate_choices(space, most, task.seed)
     extremes = () if complete else tuple(corner_choices(space))
@@ -58,8 +88,26 @@ def screen(task: SearchTask, predict: Predictor, most: int = MOST_SCREENED) -> S
         candidates.setdefault(candidate.key, candidate)
     screened = tuple(_screened(candidate, task, predict) for candidate in candidates.values())
     if not any(entry.feasible for entry in screened):
-        raise InfeasibleError(_nothing_fits(screened, task.section.limits, complete=complete))
+        columns = {name: np.array([entry.costs[name] for entry in screened]) for name in screened[0].costs}
+        which = f"none of {_whose(complete=complete)}{len(screened)} candidates"
+        raise InfeasibleError(nothing_fits(columns, limits, which, lambda place: screened[place].candidate.model.name))
     return Screening(screened=screened, complete=complete)
+
+
+def _by_column(task: SearchTask, price: ColumnPricer, wanted: FrontScreening) -> Screening:
+    """The candidates that are worth training, the front first, each model once."""
+    front = screen_front(task.space, price, wanted)
+    candidates: dict[str, Screened] = {}
+    for place in range(len(front)):
+        candidate = task.candidate(front.choices(place))
+        entry = Screened(candidate=candidate, costs=front.costs_of(place), feasible=True)
+        candidates.setdefault(candidate.key, entry)
+    for place in range(len(front.ruled_out)):
+        candidate = task.candidate(task.space.choices(front.ruled_out.codes_NG[place]))
+        costs = {name: float(values[place]) for name, values in front.ruled_out_costs.items()}
+        candidates.setdefault(candidate.key, Screened(candidate=candidate, costs=costs, feasible=False))
+    complete = front.complete and front.feasible <= wanted.keep
+    return Screening(screened=tuple(candidates.values()), complete=complete, front=front)
 
 
 def _screened(candidate: Candidate, task: SearchTask, predict: Predictor) -> Screened:
@@ -67,15 +115,5 @@ def _screened(candidate: Candidate, task: SearchTask, predict: Predictor) -> Scr
     return Screened(candidate=candidate, costs=costs, feasible=not infeasible_reason(costs, task.section.limits))
 
 
-def _nothing_fits(screened: tuple[Screened, ...], limits: Mapping[str, float], *, complete: bool) -> str:
-    nearest = min(screened, key=lambda entry: max(violations(entry.costs, limits).values()))
-    misses = ", ".join(
-        f"{name} {format_cost(nearest.costs[name])} is {excess:.0%} above {format_cost(limits[name])}"
-        for name, excess in violations(nearest.costs, limits).items()
-        if excess > 0
-    )
-    least = ", ".join(f"{name} {format_cost(min(entry.costs[name] for entry in screened))}" for name in limits)
-    which = f"none of the space's {len(screened)} candidates" if complete else f"none of {len(screened)} candidates"
-    return (
-        f"search.constraints: {which} meets them; nearest is {nearest.candidate.model.name}: {misses} (least: {least})"
-    )
+def _whose(*, complete: bool) -> str:
+    return "the space's " if complete else ""

@@ -1,11 +1,13 @@
-"""The search space: which choices there are, drawn by a sampler or enumerated."""
+"""Spaces of one representation for the whole model: which choices there are, drawn by a sampler or enumerated."""
 
 import math
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import product
 from typing import TYPE_CHECKING
 
+from planner.search.factors import Choice, Choices
+from planner.search.flat_axes import AXES
 from planner.study import SpaceSection
 
 if TYPE_CHECKING:
@@ -23,25 +25,10 @@ __all__ = [
     "suggest",
 ]
 
-Choice = str | int
-Choices = Mapping[str, Choice]
-
-_DHE_AXES = ("dim", "dhe_k", "dhe_width", "dhe_depth")
-_AXES: Mapping[str, tuple[str, ...]] = {
-    "table": ("dim",),
-    "dhe": _DHE_AXES,
-    "select": (*_DHE_AXES, "select_largest"),
-    "hybrid": _DHE_AXES,
-    "quotient-remainder": ("dim", "qr_collisions"),
-    "mixed-dimension": ("dim",),
-    "tensor-train": ("dim", "tt_rank"),
-    "robe": ("dim", "robe_compression"),
-}
-
 
 def axes(space: SpaceSection, representation: str) -> dict[str, tuple[int, ...]]:
     """The numbers that matter under `representation`, each with what is on offer."""
-    return {name: getattr(space, name) for name in _AXES[representation]}
+    return {name: getattr(space, name) for name in AXES[representation]}
 
 
 def suggest(trial: "BaseTrial", space: SpaceSection) -> dict[str, Choice]:

@@ -2,12 +2,15 @@
 
 import hashlib
 
+import numpy as np
+
 from planner.search.candidate import Candidate, candidate_key, candidate_name
 from planner.search.factors import Choice, Choices
 from planner.search.search_space import SearchSpace
 from planner.search.space_columns import SpaceModels
+from representations.specs import ModelSpec
 
-__all__ = ["space_candidate"]
+__all__ = ["sample_models", "space_candidate"]
 
 _LONGEST = 64
 _LETTERS = {
@@ -73,3 +76,20 @@ def _parts(choices: dict[str, Choice]) -> list[str]:
 
 def _joined(parts: list[str]) -> str:
     return "-".join(parts)
+
+
+def sample_models(space: SearchSpace, most: int, seed: int) -> tuple[ModelSpec, ...]:
+    """The different models of a space in a fixed order, or `most` of its candidates: its extremes, then drawn ones."""
+    if space.size <= most:
+        codes_NG = space.all_codes()
+    else:
+        drawn_NG = space.sample(2 * most, np.random.default_rng(seed))
+        together_NG = np.concatenate((space.extremes(), drawn_NG))
+        _, first = np.unique(together_NG, axis=0, return_index=True)
+        codes_NG = together_NG[np.sort(first)[:most]]
+    columns = SpaceModels(space=space).columns(codes_NG)
+    models: dict[str, ModelSpec] = {}
+    for place in range(len(columns)):
+        model = columns.candidates.model(place, "candidate")
+        models.setdefault(candidate_key(model), model)
+    return tuple(model.renamed(f"candidate-{key}") for key, model in models.items())

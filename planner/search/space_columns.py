@@ -94,9 +94,11 @@ class SpaceModels:
         embedding_NF = np.empty((len(codes_NG), len(self.space.features)), dtype=np.intp)
         for g, group in enumerate(self.space.groups):
             key_N = codes_NG[:, g] if dim_N is None else codes_NG[:, g] * len(dims) + dim_N
-            keys_U, which_N = np.unique(key_N, return_inverse=True)
+            keys_U, which_N = _distinct(key_N)
             places_UF = [self._group_places(g, group, key, has_dim=dim_N is not None) for key in keys_U.tolist()]
-            embedding_NF[:, group.members] = np.array(places_UF, dtype=np.intp)[which_N.reshape(-1)]
+            embedding_NF[:, group.members] = np.array(places_UF, dtype=np.intp).reshape(-1, len(group.members))[
+                which_N.reshape(-1)
+            ]
         return embedding_NF
 
     def _group_places(self, number: int, group: FeatureGroup, key: int, *, has_dim: bool) -> list[int]:
@@ -123,6 +125,17 @@ class SpaceModels:
             part = dense_part_of(offered, self.space, int(width_N[row]))
             places_U.append(self._dense.setdefault(part, len(self._dense)))
         return np.array(places_U, dtype=np.intp)[which_N.reshape(-1)]
+
+
+def _distinct(key_N: Places) -> tuple[Places, Index]:
+    """The different keys, ascending, and which of them each is; by counting where that is cheaper than sorting."""
+    if len(key_N) and int(key_N.max()) < len(key_N):
+        used = np.flatnonzero(np.bincount(key_N))
+        places = np.zeros(used[-1] + 1, dtype=np.intp)
+        places[used] = np.arange(len(used))
+        return used, places[key_N]
+    keys_U, which_N = np.unique(key_N, return_inverse=True)
+    return keys_U, which_N.reshape(-1)
 
 
 def dense_part_of(choices: Choices, space: SearchSpace, width: int) -> DenseSpec:

@@ -10,6 +10,8 @@ from planner.search.accuracy_model import Floats
 
 __all__ = ["spread_out"]
 
+_BLOCK = 512
+
 
 def spread_out(points_ND: Floats, count: int, beside_BD: Floats | None = None) -> NDArray[np.intp]:
     """The places of `count` points (all where there are no more), each the farthest from those before it.
@@ -23,15 +25,18 @@ def spread_out(points_ND: Floats, count: int, beside_BD: Floats | None = None) -
     beside_BD = np.zeros((0, points_ND.shape[1])) if beside_BD is None else beside_BD
     scaled_ND = _scaled(np.concatenate((points_ND, beside_BD)))
     points_ND, beside_BD = scaled_ND[: len(points_ND)], scaled_ND[len(points_ND) :]
-    chosen: list[int] = []
+    squares_N = (points_ND**2).sum(axis=1)
     distance_N = np.full(len(points_ND), np.inf)
-    for other_D in beside_BD:
-        np.minimum(distance_N, ((points_ND - other_D) ** 2).sum(axis=1), out=distance_N)
+    for start in range(0, len(beside_BD), _BLOCK):
+        some_BD = beside_BD[start : start + _BLOCK]
+        squares_NB = squares_N[:, None] + (some_BD**2).sum(axis=1) - 2 * (points_ND @ some_BD.T)
+        np.minimum(distance_N, squares_NB.min(axis=1), out=distance_N)
+    chosen: list[int] = []
     while len(chosen) < count:
-        place = int(distance_N.argmax()) if np.isfinite(distance_N).all() else int(points_ND.sum(axis=1).argmin())
+        place = int(distance_N.argmax()) if chosen or len(beside_BD) else int(points_ND.sum(axis=1).argmin())
         chosen.append(place)
-        np.minimum(distance_N, ((points_ND - points_ND[place]) ** 2).sum(axis=1), out=distance_N)
-        distance_N[chosen] = -1.0
+        np.minimum(distance_N, squares_N + squares_N[place] - 2 * (points_ND @ points_ND[place]), out=distance_N)
+        distance_N[place] = -np.inf
     return np.array(chosen, dtype=np.intp)
 
 

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from planner.search.candidate import Candidate, build_candidate, candidate_key
+from planner.search.search_space import SearchSpace, search_space
 from planner.search.space import Choices
+from planner.search.space_candidate import space_candidate
 from planner.study import ModelSection, SearchSection
 from profiles.errors import InputError
 from representations.specs import Feature
@@ -33,12 +35,15 @@ class SearchTask:
     model: ModelSection = field(default_factory=ModelSection)
     seed: int = 0
     data: Mapping[str, Any] = field(default_factory=dict)
+    space: SearchSpace = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not self.features:
             raise InputError("search: needs at least one categorical feature")
         if self.seed < 0:
             raise InputError(f"seed: must be >= 0, but got {self.seed}")
+        space = search_space(self.section.space, self.features, self.dense_features, self.model)
+        object.__setattr__(self, "space", space)
 
     @property
     def training_seed(self) -> int:
@@ -51,6 +56,8 @@ class SearchTask:
 
     def candidate(self, choices: Choices) -> Candidate:
         """The candidate that `choices` make."""
+        if not self.section.space.is_flat:
+            return space_candidate(self.space, choices)
         model = build_candidate(choices, self.features, self.dense_features, self.model)
         return Candidate(choices=dict(choices), model=model, key=candidate_key(model))
 

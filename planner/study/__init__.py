@@ -7,18 +7,24 @@ from planner.study.data import DataSection
 from planner.study.device import DeviceSection
 from planner.study.loading import SCHEMA, Study, load_study, study_from_object
 from planner.study.model import FeatureChoice, ModelSection
-from planner.study.search import OBJECTIVES, SearchSection, SpaceSection, TrainingSection
+from planner.study.search import OBJECTIVES, SearchSection, TrainingSection
+from planner.study.sharding import DenseSection, ShardingSection
+from planner.study.space import CardinalityBounds, GroupSection, SpaceSection
 from planner.study.sweep import SweepSection
 from planner.study.workload import WorkloadSection, skew_log
 
 __all__ = [
     "OBJECTIVES",
     "SCHEMA",
+    "CardinalityBounds",
     "DataSection",
+    "DenseSection",
     "DeviceSection",
     "FeatureChoice",
+    "GroupSection",
     "ModelSection",
     "SearchSection",
+    "ShardingSection",
     "SpaceSection",
     "Study",
     "SweepSection",

@@ -10,6 +10,7 @@ from planner.study.device import DeviceSection
 from planner.study.model import ModelSection
 from planner.study.references import check_references
 from planner.study.search import SearchSection
+from planner.study.sharding import ShardingSection
 from planner.study.sweep import SweepSection
 from planner.study.workload import WorkloadSection
 from profiles.edge import STRICT, parse_object, read_toml, shown
@@ -24,7 +25,8 @@ SCHEMA = "recplan.study/1"
 class Study:
     """A question to recplan: data, model family, devices, workload, search space and budgets.
 
-    `folder` and `where` (its file's name, for messages) tell where it came from.
+    `cluster` is as a user writes it (`planner.distributed.shard_request` reads it); it and `sharding` are for training
+    over a cluster alone. `folder` and `where` (its file's name, for messages) tell where it came from.
     """
 
     __pydantic_config__: ClassVar = STRICT
@@ -36,6 +38,8 @@ class Study:
     model: ModelSection = field(default_factory=ModelSection)
     search: SearchSection = field(default_factory=SearchSection)
     sweep: SweepSection = field(default_factory=SweepSection)
+    cluster: dict[str, Any] | None = None
+    sharding: ShardingSection | None = None
     folder: Path = field(default_factory=Path, repr=False, compare=False)
     where: str = field(default="study", repr=False, compare=False)
 
@@ -50,6 +54,9 @@ class Study:
             raise InputError(f"devices: names must be unique, but {sorted(doubled)} come more than once")
         if self.search.latency_device is not None and self.search.latency_device not in names:
             raise UnknownNameError("search.latency_device", self.search.latency_device, names)
+        for device in self.search.space.device:
+            if device not in names:
+                raise UnknownNameError("search.space.device", device, names)
 
     @property
     def latency_device(self) -> str:

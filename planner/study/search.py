@@ -1,58 +1,38 @@
-"""`[search]`: the space, the objectives and the budget."""
+"""`[search]`: the objectives, the constraints and the budget."""
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import ClassVar
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import ClassVar, Literal
 
+from planner.study.space import SpaceSection
 from profiles.edge import STRICT
 from profiles.errors import InputError, UnknownNameError
 from profiles.units import parse_bytes
-from representations.assignment import Representation
 
-__all__ = ["OBJECTIVES", "SearchSection", "SpaceSection", "TrainingSection"]
+__all__ = ["OBJECTIVES", "SearchMethod", "SearchSection", "SpaceSection", "TrainingSection"]
 
 # Name -> whether more is better.
 OBJECTIVES: Mapping[str, bool] = {
     "accuracy": True,
     "auc": True,
+    "capacity_qps": True,
+    "cost_per_million": False,
+    "energy_j": False,
     "flops": False,
     "latency_ms": False,
+    "latency_p50_ms": False,
+    "latency_p99_ms": False,
     "log_loss": False,
     "parameter_bytes": False,
+    "peak_memory_bytes": False,
 }
-CONSTRAINTS = ("flops", "latency_ms", "parameter_bytes")
+# What is known before training.
+CONSTRAINTS = tuple(name for name in OBJECTIVES if name not in ("accuracy", "auc", "log_loss"))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SpaceSection:
-    """The choices of a candidate; each is drawn only where it matters (a table has no `dhe_k`).
-
-    `select_largest`: under `select`, how many of the features with the most ids are DHE (MP-Rec's characterisation
-    takes 3); the others stay tables. `qr_collisions`, `tt_rank` and `robe_compression` are those of the compressed
-    representations `quotient-remainder`, `tensor-train` and `robe`.
-    """
-
-    __pydantic_config__: ClassVar = STRICT
-    representation: tuple[Representation, ...] = ("table", "dhe", "select", "hybrid")
-    dim: tuple[int, ...] = (4, 8, 16)
-    dhe_k: tuple[int, ...] = (16, 64, 256)
-    dhe_width: tuple[int, ...] = (32, 64)
-    dhe_depth: tuple[int, ...] = (1,)
-    select_largest: tuple[int, ...] = (3,)
-    qr_collisions: tuple[int, ...] = (4,)
-    tt_rank: tuple[int, ...] = (16,)
-    robe_compression: tuple[int, ...] = (10,)
-
-    def __post_init__(self) -> None:
-        for name in (one.name for one in fields(self)):
-            choices = getattr(self, name)
-            if not choices:
-                raise InputError(f"{name}: must offer at least one choice")
-            if len(set(choices)) < len(choices):
-                raise InputError(f"{name}: each choice once, but got {list(choices)}")
-            if name != "representation" and min(choices) < 1:
-                raise InputError(f"{name}: must be >= 1, but got {list(choices)}")
+SearchMethod = Literal["guided", "tpe", "nsga2"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,10 +56,15 @@ class TrainingSection:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SearchSection:
-    """Objectives, upper limits on what a candidate may cost, and how many trials are made.
+    """Objectives, limits on what a candidate may cost (at least so much capacity), and how many trials are made.
 
     `latency_ms` is the predicted latency of one query of `latency_batch` samples (the workload's mean query size by
     default) on `latency_device` (the study's first device by default).
+
+    How it is searched: `method` `guided` trains what is expected to gain most hypervolume for its training time, `tpe`
+    and `nsga2` are Optuna's samplers. A guided search stops trainings at `rungs`, shares of a training, and carries the
+    promising ones on; then `trials` are whole trainings' worth. `hours` of training end it before its trials do.
+    Members of the front are trained from `finalist_seeds` seeds, so that noise is not taken for a win.
     """
 
     __pydantic_config__: ClassVar = STRICT
@@ -90,6 +75,10 @@ class SearchSection:
     latency_batch: int | None = None
     space: SpaceSection = field(default_factory=SpaceSection)
     training: TrainingSection = field(default_factory=TrainingSection)
+    method: SearchMethod = "guided"
+    rungs: tuple[float, ...] = ()
+    hours: float | None = None
+    finalist_seeds: int = 1
     limits: Mapping[str, float] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -102,14 +91,22 @@ class SearchSection:
                 raise UnknownNameError("objectives", name, OBJECTIVES)
         if self.latency_batch is not None and self.latency_batch < 1:
             raise InputError(f"latency_batch: must be >= 1, but got {self.latency_batch}")
-        object.__setattr__(self, "limits", {name: _limit(name, value) for name, value in self.constraints.items()})
+        limits = {name: _limit(name, value) for name, value in self.constraints.items()}
+        if any(a >= b for a, b in pairwise((0.0, *self.rungs, 1.0))):
+            raise InputError(f"rungs: must rise between 0 and 1, both left out, but got {list(self.rungs)}")
+        if self.hours is not None and not 0 < self.hours < math.inf:
+            raise InputError(f"hours: must be finite and > 0, but got {self.hours}")
+        if self.finalist_seeds < 1:
+            raise InputError(f"finalist_seeds: must be >= 1, but got {self.finalist_seeds}")
+        # Where candidates choose their device, it has to hold their parameters.
+        object.__setattr__(self, "limits", limits | ({"memory_share": 1.0} if self.space.device else {}))
 
 
 def _limit(name: str, value: float | str) -> float:
     if name not in CONSTRAINTS:
         raise UnknownNameError("constraints", name, CONSTRAINTS)
     try:
-        limit = float(parse_bytes(value) if name == "parameter_bytes" else value)
+        limit = float(parse_bytes(value) if name.endswith("_bytes") else value)
     except InputError as error:
         raise InputError(f"constraints.{name}: {error}") from None
     except ValueError:

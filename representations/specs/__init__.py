@@ -14,7 +14,7 @@ from representations.specs.model import Architecture, Interaction, ModelSpec, mo
 from representations.specs.quotient_remainder import Combination, QuotientRemainderSpec
 from representations.specs.reduced_table import KeptBy, ReducedTableSpec
 from representations.specs.robe import ROBE_PRIME, RobeSpec, compressed_robe
-from representations.specs.sizes import BYTES_PER_FLOAT, BYTES_PER_HASH
+from representations.specs.sizes import BYTES_PER_FLOAT, BYTES_PER_HASH, BYTES_PER_ROW_NUMBER
 from representations.specs.table import TableBackend, TableDtype, TableSpec
 from representations.specs.tensor_train import TensorTrainSpec, dim_factors, row_factors
 from representations.specs.toml import toml_text
@@ -22,6 +22,7 @@ from representations.specs.toml import toml_text
 __all__ = [
     "BYTES_PER_FLOAT",
     "BYTES_PER_HASH",
+    "BYTES_PER_ROW_NUMBER",
     "ROBE_PRIME",
     "Activation",
     "Architecture",

@@ -10,6 +10,7 @@ from representations.specs.hybrid import HybridSpec
 from representations.specs.keys import require_keys
 from representations.specs.mixed_dimension import MixedDimensionSpec
 from representations.specs.quotient_remainder import QuotientRemainderSpec
+from representations.specs.reduced_table import ReducedTableSpec
 from representations.specs.robe import RobeSpec
 from representations.specs.table import TableSpec
 from representations.specs.tensor_train import TensorTrainSpec
@@ -17,12 +18,27 @@ from representations.specs.tensor_train import TensorTrainSpec
 __all__ = ["EmbeddingSpec", "embedding_from_object", "embedding_object"]
 
 EmbeddingSpec = (
-    TableSpec | DheSpec | HybridSpec | QuotientRemainderSpec | MixedDimensionSpec | TensorTrainSpec | RobeSpec
+    TableSpec
+    | DheSpec
+    | HybridSpec
+    | QuotientRemainderSpec
+    | MixedDimensionSpec
+    | TensorTrainSpec
+    | RobeSpec
+    | ReducedTableSpec
 )
 S = TypeVar("S", bound=EmbeddingSpec)
 _FLAT: Mapping[str, type[EmbeddingSpec]] = {
     spec.kind: spec
-    for spec in (TableSpec, DheSpec, QuotientRemainderSpec, MixedDimensionSpec, TensorTrainSpec, RobeSpec)
+    for spec in (
+        TableSpec,
+        DheSpec,
+        QuotientRemainderSpec,
+        MixedDimensionSpec,
+        TensorTrainSpec,
+        RobeSpec,
+        ReducedTableSpec,
+    )
 }
 
 

@@ -53,6 +53,7 @@ def _forward() -> tuple[SamplingSpace, ...]:
         _space("concat", {"parts": natural_sizes(2, 32), "width": _WIDTHS[8:]}),
         _space("projection", {"in_features": _DIMS, "out_features": _DIMS}),
         _space("id_split", {}),
+        _space("id_map", {"rows": _ROWS}),
         _space(
             "robe",
             {"floats": (10**4, 10**5, 10**6), "block": (1, 4, 8), "dim": _DIMS[2:], "rows": _ROWS[20:], "zipf": _ZIPF},
