@@ -12,6 +12,7 @@ from planner.distributed.interop.exported import (
     export_plan,
     read_export,
 )
+from planner.distributed.interop.runnable import RunnableCosts
 from planner.distributed.interop.torchrec_costs import TorchrecCosts
 from profiles.lazy import lazy_attributes
 
@@ -25,6 +26,7 @@ __all__ = [
     "ExportedShard",
     "ExportedTable",
     "PlannerRow",
+    "RunnableCosts",
     "TorchrecCosts",
     "TorchrecExport",
     "compare_with_torchrec",

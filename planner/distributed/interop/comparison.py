@@ -5,19 +5,15 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-
 from planner.distributed.constraints import TableConstraint
 from planner.distributed.interop.topology import Constants
 from planner.distributed.interop.torchrec_costs import TorchrecCosts
 from planner.distributed.iteration.model import predict_iteration
-from planner.distributed.pieces import pieces_of_placements
 from planner.distributed.plan import ShardingPlan
-from planner.distributed.shard_costs import ShardCosts
-from planner.distributed.sharding import plan_sharding
+from planner.distributed.sharding import plan_sharding, price_placements
 from planner.distributed.whatif import Scenario
 
-__all__ = ["PlannerRow", "compare_with_torchrec", "slowest_rank_ms"]
+__all__ = ["PlannerRow", "compare_with_torchrec"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,15 +62,9 @@ def compare_with_torchrec(
     return tuple(_row(name, one, scenario, costs, ours.lower_bound_ms) for name, one in named.items())
 
 
-def slowest_rank_ms(plan: ShardingPlan, costs: ShardCosts) -> tuple[float, float]:
-    """The slowest rank and the mean one on these costs; infinite where they have none for a shard."""
-    pieces, rank_N = pieces_of_placements(plan.placements, plan.cluster, plan.batch_per_rank)
-    rank_ms = np.bincount(rank_N, weights=costs.price(pieces).total_ms, minlength=plan.cluster.ranks)
-    return float(rank_ms.max()), float(rank_ms.mean())
-
-
 def _row(name: str, plan: ShardingPlan, scenario: Scenario, costs: TorchrecCosts, bound_ms: float) -> PlannerRow:
-    slowest_ms, mean_ms = slowest_rank_ms(plan, costs)
+    rank_ms = price_placements(plan.placements, plan.cluster, batch_per_rank=plan.batch_per_rank, costs=costs)
+    slowest_ms, mean_ms = float(rank_ms.max()), float(rank_ms.mean())
     known = math.isfinite(slowest_ms)
     time = predict_iteration(scenario.job, plan)
     return PlannerRow(

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.distributed.cluster import Cluster
+from planner.distributed.interop.runnable import runs_in_torchrec
 from planner.distributed.interop.topology import Constants, TorchrecFigures, torchrec_figures
 from planner.distributed.pieces import Pieces
 from planner.distributed.shard_costs import PieceCosts
@@ -131,13 +132,9 @@ class _Pricing:
         return np.where(self.pieces.tier_N == 0, fast, self.figures.host_to_device_bytes_per_ms / 10)
 
     def _is_offered(self) -> Truths:
-        pieces, figures = self.pieces, self.figures
-        by_row = ~self.by_row | (pieces.row_parts_N == figures.ranks)
-        by_host = ~self.by_host | (pieces.row_parts_N == figures.devices_per_node)
-        in_fours = (pieces.columns_N % 4 == 0) | (pieces.columns_N == pieces.arrays.dim[pieces.table_N])
-        shared = _shared_tier(pieces.cluster)
-        held = (pieces.tier_N == 0) | (~self.copied & (pieces.tier_N == (-1 if shared is None else shared)))
-        offered: Truths = by_row & by_host & in_fours & held
+        shared = _shared_tier(self.pieces.cluster)
+        in_host_memory = ~self.copied & (self.pieces.tier_N == (-1 if shared is None else shared))
+        offered: Truths = runs_in_torchrec(self.pieces) & ((self.pieces.tier_N == 0) | in_host_memory)
         return offered
 
     def _tier_bytes(self) -> Floats:
