@@ -13,7 +13,18 @@ from typing import Annotated, Any, TextIO
 import typer
 from typer.exceptions import TyperException
 
-from planner.cli import comparing, hardware, planning, profiling, replaying, reviewing, serving, whatif
+from planner.cli import (
+    comparing,
+    hardware,
+    planning,
+    profiling,
+    replaying,
+    reviewing,
+    searching,
+    serving,
+    sharding,
+    whatif,
+)
 from planner.cli.output import message as tell
 from planner.cli.output import print_lines
 from profiles.errors import InputError, RecplanError
@@ -50,7 +61,7 @@ def _options(
     del show_version
 
 
-for module in (planning, profiling, comparing, serving, replaying, reviewing, hardware, whatif):
+for module in (planning, searching, profiling, comparing, serving, replaying, reviewing, hardware, whatif, sharding):
     module.register(app)
 
 

@@ -1,34 +1,19 @@
-"""The commands that work on a study: `plan`, and its steps `sweep`, `validate`, `search`, `map`."""
+"""The commands that work on a study: `plan`, and its steps `sweep`, `validate` and `map`."""
 
-import os
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from planner.cli.options import Json, Out, Ray, StudyFile, Trials
 from planner.cli.output import message, print_json, print_lines, print_table
-from profiles.units import format_bytes, format_ms
+from planner.cli.study_job import AllowStale, Profiles, open_job
 
 if TYPE_CHECKING:
     from planner.cost_model.validation import ValidationReport
     from planner.mapping.algorithm import MappingResult
-    from planner.pipeline.data import StudyData
-    from planner.pipeline.workspace import Workspace
-    from planner.progress import Progress
-    from planner.search import SearchResult
-    from planner.study import Study
 
-__all__ = ["map_", "plan", "register", "search", "sweep", "validate"]
-
-Profiles = Annotated[
-    Path | None,
-    typer.Option("--profiles", metavar="DIR", help="A calibration's folder: families that it holds are not measured."),
-]
-AllowStale = Annotated[
-    bool, typer.Option("--allow-stale", help="Admit profiles of another set-up; predictions then say what differs.")
-]
+__all__ = ["map_", "plan", "register", "sweep", "validate"]
 
 
 def register(app: typer.Typer) -> None:
@@ -36,49 +21,7 @@ def register(app: typer.Typer) -> None:
     app.command()(plan)
     app.command()(sweep)
     app.command()(validate)
-    app.command()(search)
     app.command("map")(map_)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Job:
-    study: "Study"
-    study_object: dict[str, Any]
-    workspace: "Workspace"
-    progress: "Progress"
-
-    def data(self) -> "StudyData":
-        from planner.pipeline.data import load_study_data
-
-        with self.progress.stage(f"reading {self.study.data.source}"):
-            return load_study_data(self.study)
-
-
-def _job(study_file: Path, out: Path | None, profiles: Path | None, *, allow_stale: bool) -> _Job:
-    from planner.pipeline.workspace import open_workspace
-    from planner.progress import progress_for
-    from planner.study import study_from_object
-    from profiles.edge import read_toml
-
-    study_object = read_toml(study_file)
-    study = study_from_object(study_object, str(study_file), study_file.parent)
-    where = study.sweep.profiles if profiles is None else str(profiles.absolute())
-    section = replace(study.sweep, profiles=where, allow_stale=allow_stale or study.sweep.allow_stale)
-    study = replace(study, sweep=section)
-    _warn_of_crowding(study)
-    workspace = open_workspace(out or Path("out") / study.name)
-    return _Job(study=study, study_object=study_object, workspace=workspace, progress=progress_for())
-
-
-def _warn_of_crowding(study: "Study") -> None:
-    servers = sum(device.servers for device in study.devices if device.hardware.is_local)
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if servers * study.sweep.threads > cores:
-        threads = f" of {study.sweep.threads} threads" if study.sweep.threads > 1 else ""
-        message(
-            f"warning: devices: the local ones have {servers} servers{threads} in all, but this machine {cores} cores; "
-            "latencies are measured with the machine idle, so servers that share a core will be slower than planned"
-        )
 
 
 def plan(
@@ -93,7 +36,7 @@ def plan(
     """Do everything a study asks: measure, search, map, simulate, report."""
     from planner.pipeline.run import run_plan
 
-    job = _job(study, out, profiles, allow_stale=allow_stale)
+    job = open_job(study, out, profiles, allow_stale=allow_stale)
     result = run_plan(job.study, job.study_object, job.workspace, job.progress, ray=ray, trials=trials)
     summary = {
         "report": str(result.report),
@@ -125,7 +68,7 @@ def sweep(
     from planner.pipeline.measuring import measure_study
     from planner.pipeline.run import measuring_on
 
-    job = _job(study, out, profiles, allow_stale=allow_stale)
+    job = open_job(study, out, profiles, allow_stale=allow_stale)
     data = job.data()
     with measuring_on(ray) as executor:
         results = measure_study(job.study, data, job.workspace, job.progress, executor)
@@ -163,7 +106,7 @@ def validate(
     from planner.report.validation_page import build_validation_page
     from profiles.fingerprint import current_fingerprint
 
-    job = _job(study, out, profiles, allow_stale=allow_stale)
+    job = open_job(study, out, profiles, allow_stale=allow_stale)
     data = job.data()
     with job.progress.stage("fitting the cost model"):
         cost_model = fit_cost_model(job.study, data, job.workspace)
@@ -178,55 +121,34 @@ def validate(
         print_lines([f"page: {page}"])
 
 
-def search(
-    study: StudyFile,
-    out: Out = None,
-    ray: Ray = None,
-    trials: Trials = None,
-    profiles: Profiles = None,
-    allow_stale: AllowStale = False,
-    json: Json = False,
-) -> None:
-    """Search for candidates that nothing beats; resumable."""
-    from planner.pipeline.modelling import fit_cost_model
-    from planner.pipeline.run import training_on
-    from planner.pipeline.searching import search_study
-
-    job = _job(study, out, profiles, allow_stale=allow_stale)
-    data = job.data()
-    with job.progress.stage("fitting the cost model"):
-        cost_model = fit_cost_model(job.study, data, job.workspace)
-    result = search_study(
-        job.study, data, cost_model, job.workspace, job.progress, trials=trials, executor=training_on(ray)
-    )
-    if json:
-        print_json(result.to_object())
-    else:
-        _show_search(result)
-
-
 def map_(
     study: StudyFile, out: Out = None, profiles: Profiles = None, allow_stale: AllowStale = False, json: Json = False
 ) -> None:
-    """Map the search's candidates to the study's devices (MP-Rec, Algorithm 1); writes plan.json."""
+    """Map the search's candidates to the study's devices (MP-Rec, Algorithm 1, and exactly); writes plan.json."""
     from planner.pipeline.mapping import map_study
     from planner.pipeline.modelling import fit_cost_model
     from planner.pipeline.searching import finished_search
 
-    job = _job(study, out, profiles, allow_stale=allow_stale)
+    job = open_job(study, out, profiles, allow_stale=allow_stale)
     data = job.data()
     with job.progress.stage("fitting the cost model"):
         cost_model = fit_cost_model(job.study, data, job.workspace)
     found = finished_search(job.study, data, cost_model, job.workspace)
     result = map_study(job.study, data, cost_model, found, job.workspace)
     if json:
-        print_json({"plan": str(job.workspace.plan_file), "decisions": [_decision(one) for one in result.decisions]})
+        print_json(_mapping_object(result, job.workspace.plan_file))
     else:
-        _show_mapping(result, job.workspace.plan_file)
+        _show_mapping(result, (job.workspace.plan_file, job.workspace.exact_plan_file))
 
 
-def _decision(one: Any) -> dict[str, Any]:
-    return {"device": one.device, "role": one.role, "candidate": one.candidate, "reason": one.reason}
+def _mapping_object(result: "MappingResult", file: Path) -> dict[str, Any]:
+    decisions = [
+        {"device": one.device, "role": one.role, "candidate": one.candidate, "reason": one.reason}
+        for one in result.decisions
+    ]
+    comparison = result.comparison.to_object() if result.comparison else None
+    features = result.features.to_object() if result.features else None
+    return {"plan": str(file), "decisions": decisions, "comparison": comparison, "features": features}
 
 
 def _show_validation(report: "ValidationReport") -> None:
@@ -262,21 +184,10 @@ def _show_validation(report: "ValidationReport") -> None:
     print_lines(f"note: {note}" for note in report.notes)
 
 
-def _show_search(result: "SearchResult") -> None:
-    rows = [
-        (
-            trial.model.name,
-            *(f"{value:.4f}" if value is not None else "" for value in (trial.auc, trial.accuracy)),
-            format_ms(trial.latency_ms[result.latency_device]),
-            format_bytes(trial.parameter_bytes),
-        )
-        for trial in result.pareto
-    ]
-    counts = f"{len(result.trials)} trials, {len(result.feasible)} feasible, hypervolume {result.hypervolume:.4f}"
-    print_table(f"Pareto front of {counts}", ("candidate", "AUC", "accuracy", "latency", "parameters"), rows)
+def _show_mapping(result: "MappingResult", files: tuple[Path, ...]) -> None:
+    from planner.mapping.tables import mapping_tables
 
-
-def _show_mapping(result: "MappingResult", file: Path) -> None:
-    rows = [(one.device, one.role, one.candidate or "none", one.reason) for one in result.decisions]
-    print_table("Mapping", ("device", "step", "candidate", "why"), rows, text_columns=4)
-    print_lines([f"plan: {file}"])
+    for table in mapping_tables(result):
+        print_table(table.title, table.columns, table.rows, text_columns=table.text_columns)
+        print_lines(table.notes)
+    print_lines([f"plan: {file}" for file in files if file.exists()])

@@ -113,10 +113,10 @@ def measuring_on(ray: str | None) -> Iterator[Executor | None]:
         yield executor
 
 
-def training_on(ray: str | None) -> Callable[[Trainer], TrialExecutor]:
-    """Where to train: in this process, or on Ray at that address."""
+def training_on(ray: str | None, *, cpus: int = 1, gpus: float = 0.0) -> Callable[[Trainer], TrialExecutor]:
+    """Where to train: in this process, or on Ray at that address, with so many CPUs and GPUs for each trial."""
     if ray is None:
         return InProcessTrials
     from planner.search import RayTrials
 
-    return partial(RayTrials, address=ray)
+    return partial(RayTrials, address=ray, cpus_per_trial=cpus, gpus_per_trial=gpus)

@@ -28,14 +28,16 @@ from planner.search.evaluation import check_rungs
 from planner.search.manifest import check_manifest
 from planner.search.repricing import repriced
 from planner.study import Study, TrainingSection
+from planner.study.search import SearchMethod
 from profiles.parquet import write_frame
+from profiles.units import SECONDS_PER_HOUR
 from representations.components import model_work
 from representations.datasets import Splits
 from representations.specs import ModelSpec
 from representations.training import train
 from representations.training_config import Checkpoints, TrainingConfig, TrainingResult
 
-__all__ = ["StudyPredictor", "StudyTrainer", "finished_search", "search_study", "search_task"]
+__all__ = ["SearchOptions", "StudyPredictor", "StudyTrainer", "finished_search", "search_study", "search_task"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -133,6 +135,22 @@ def search_task(study: Study, data: StudyData) -> SearchTask:
     )
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SearchOptions:
+    """What a call may ask beyond the study: None leaves the study's own.
+
+    `storage` is the URL of a database that keeps the trials, `warm_start` the folders of earlier searches, from which a
+    guided search takes what to expect.
+    """
+
+    trials: int | None = None
+    hours: float | None = None
+    method: SearchMethod | None = None
+    finalist_seeds: int | None = None
+    storage: str | None = None
+    warm_start: tuple[Path, ...] = ()
+
+
 def search_study(
     study: Study,
     data: StudyData,
@@ -142,6 +160,7 @@ def search_study(
     *,
     trials: int | None = None,
     executor: Callable[[Trainer], TrialExecutor] = InProcessTrials,
+    options: SearchOptions | None = None,
 ) -> SearchResult:
     """Search until the study's trials (or `trials`) are finished, those of earlier runs included.
 
@@ -149,9 +168,14 @@ def search_study(
         InfeasibleError: no candidate meets the constraints.
         InputError: the workspace holds another study's search.
     """
-    wanted = trials or study.search.trials
+    section, options = study.search, options or SearchOptions()
+    wanted = trials or options.trials or section.trials
+    hours = options.hours or section.hours
     task = search_task(study, data)
     predict = StudyPredictor(cost_model=cost_model, batch=study.latency_batch, zipf=data.zipf)
+    trainer = StudyTrainer(
+        splits=data.splits, section=section.training, rungs=(*section.rungs, 1.0), carried=workspace.search / "carried"
+    )
     with progress.stage(f"searching {wanted} candidates", wanted) as stage:
 
         def tell(now: SearchProgress) -> None:
@@ -160,9 +184,14 @@ def search_study(
         found = run_search(
             task,
             predict,
-            StudyTrainer(splits=data.splits, section=study.search.training),
+            trainer,
             directory=workspace.search,
             trials=wanted,
+            sampler=options.method or section.method,
+            seconds=hours * SECONDS_PER_HOUR if hours else None,
+            finalist_seeds=options.finalist_seeds or section.finalist_seeds,
+            storage=options.storage,
+            warm_start=tuple(load_search(folder) for folder in options.warm_start),
             executor=executor,
             progress=tell,
         )
@@ -171,13 +200,15 @@ def search_study(
     return result
 
 
-def finished_search(study: Study, data: StudyData, cost_model: CostModel, workspace: Workspace) -> SearchResult:
+def finished_search(
+    study: Study, data: StudyData, cost_model: CostModel, workspace: Workspace, storage: str | None = None
+) -> SearchResult:
     """What the workspace's search has found so far, without searching on.
 
     Raises:
         InputError: there is none, or it was asked something else.
     """
-    found = load_search(workspace.search)
+    found = load_search(workspace.search, storage)
     task = search_task(study, data)
     check_manifest(workspace.search, task)
     return repriced(found, task, StudyPredictor(cost_model=cost_model, batch=study.latency_batch, zipf=data.zipf))

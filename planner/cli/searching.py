@@ -1,0 +1,147 @@
+"""`recplan search`: candidates that nothing beats, and one of them rebuilt."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from planner.cli.options import Json, Out, Ray, StudyFile, Trials
+from planner.cli.output import print_json, print_lines, print_table
+from planner.cli.study_job import AllowStale, Profiles, StudyJob, open_job
+from profiles.units import format_bytes, format_ms
+
+if TYPE_CHECKING:
+    from planner.cost_model.composition import CostModel
+    from planner.pipeline.building import BuiltTrial
+    from planner.pipeline.data import StudyData
+    from planner.pipeline.searching import SearchOptions
+    from planner.search import SearchResult
+
+__all__ = ["Storage", "register", "search"]
+
+Storage = Annotated[
+    str | None,
+    typer.Option(
+        "--storage",
+        metavar="URL",
+        envvar="RECPLAN_STORAGE",
+        help="Keep the trials in this database, e.g. sqlite:///trials.db.",
+        show_default="a journal in OUT",
+    ),
+]
+Hours = Annotated[
+    float | None,
+    typer.Option("--hours", help="Hours of training at most, instead of the study's.", show_default="the study's"),
+]
+Seeds = Annotated[
+    int | None,
+    typer.Option("--seeds", min=1, help="Seeds from which the front is trained.", show_default="the study's"),
+]
+WarmStart = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--warm-start", metavar="DIR", help="An earlier study's OUT, to begin from what it found. Repeatable."
+    ),
+]
+TrialCpus = Annotated[int, typer.Option("--trial-cpus", min=1, help="CPUs of a trial on Ray.")]
+TrialGpus = Annotated[
+    float, typer.Option("--trial-gpus", min=0.0, help="GPUs of a trial on Ray; a part of one will do.")
+]
+Build = Annotated[
+    int | None,
+    typer.Option(
+        "--build", metavar="TRIAL", help="Do not search: train this trial again and leave model, spec and plan in OUT."
+    ),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(search)
+
+
+def search(
+    study: StudyFile,
+    out: Out = None,
+    ray: Ray = None,
+    trials: Trials = None,
+    hours: Hours = None,
+    seeds: Seeds = None,
+    storage: Storage = None,
+    warm_start: WarmStart = None,
+    trial_cpus: TrialCpus = 1,
+    trial_gpus: TrialGpus = 0.0,
+    build: Build = None,
+    profiles: Profiles = None,
+    allow_stale: AllowStale = False,
+    json: Json = False,
+) -> None:
+    """Search for candidates that nothing beats; resumable."""
+    from planner.pipeline.modelling import fit_cost_model
+    from planner.pipeline.run import training_on
+    from planner.pipeline.searching import SearchOptions, search_study
+
+    job = open_job(study, out, profiles, allow_stale=allow_stale)
+    data = job.data()
+    with job.progress.stage("fitting the cost model"):
+        cost_model = fit_cost_model(job.study, data, job.workspace)
+    earlier = tuple(folder / "search" if (folder / "search").is_dir() else folder for folder in warm_start or ())
+    options = SearchOptions(trials=trials, hours=hours, finalist_seeds=seeds, storage=storage, warm_start=earlier)
+    if build is not None:
+        _show_built(_build(job, data, cost_model, options, build), json=json)
+        return
+    executor = training_on(ray, cpus=trial_cpus, gpus=trial_gpus)
+    result = search_study(job.study, data, cost_model, job.workspace, job.progress, executor=executor, options=options)
+    if json:
+        print_json(result.to_object())
+    else:
+        _show_search(result, study, job.workspace.root)
+
+
+def _build(
+    job: StudyJob, data: "StudyData", cost_model: "CostModel", options: "SearchOptions", number: int
+) -> "BuiltTrial":
+    from planner.pipeline.building import build_trial
+    from planner.pipeline.searching import finished_search
+
+    result = finished_search(job.study, data, cost_model, job.workspace, options.storage)
+    folder = job.workspace.root / "build" / f"trial-{number}"
+    return build_trial(job.study, data, cost_model, result, number, folder, job.progress)
+
+
+def _show_built(built: "BuiltTrial", *, json: bool) -> None:
+    if json:
+        print_json(built.to_object())
+        return
+    metrics = ", ".join(f"{name} {value:.4f}" for name, value in built.metrics.items())
+    print_lines([f"{built.name}: {metrics}", f"model: {built.model}", f"spec:  {built.spec}"])
+    print_lines([f"plan:  {built.plan or f'none, since {built.why_no_plan}'}"])
+
+
+def _show_search(result: "SearchResult", study: Path, out: Path) -> None:
+    from planner.pipeline.building import rebuild_command
+    from planner.search.front_reasons import front_reasons
+
+    reasons = {one.number: one for one in front_reasons(result)}
+    rows = [
+        (
+            str(trial.number),
+            trial.model.name,
+            *(f"{value:.4f}" if value is not None else "" for value in (trial.auc, trial.accuracy)),
+            format_ms(trial.latency_ms[result.latency_device]),
+            format_bytes(trial.parameter_bytes),
+            reasons[trial.number].why,
+        )
+        for trial in result.pareto
+    ]
+    counts = f"{len(result.trials)} trials, {len(result.feasible)} trained, hypervolume {result.hypervolume:.4f}"
+    columns = ("trial", "candidate", "AUC", "accuracy", "latency", "parameters", "why it is here")
+    print_table(f"Pareto front of {counts}", columns, rows)
+    trades = [(one, reasons[one.number]) for one in result.pareto]
+    print_lines(
+        f"{trial.model.name} to {why.trade}{'; within the noise of seeds' if why.within_noise else ''}"
+        for trial, why in trades
+        if why.trade
+    )
+    if result.pareto:
+        print_lines([f"rebuild and train one: {rebuild_command(str(study), result.pareto[0].number, str(out))}"])
