@@ -1,5 +1,7 @@
 """An assignment being built: each unit's option, the places of its items, and what every rank then carries."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -46,6 +48,21 @@ class Assignment:
         """Place a unit that is not placed."""
         self.option_U[unit], self.places_U[unit] = option, places
         self._add(option, places, 1.0)
+
+    def put_ranks(self, units: Sequence[int], options: Integers, places: Sequence[Integers]) -> None:
+        """Place many units at once whose items take single ranks."""
+        if not len(units):
+            return
+        table, tiers = self.problem.options, self.bytes_PT.shape[1]
+        counts = table.count_OG[options].ravel()
+        ranks = np.concatenate(places)
+        bytes_IT = np.repeat(table.bytes_OGT[options].reshape(-1, tiers), counts, axis=0)
+        self.load_P += np.bincount(ranks, np.repeat(table.ms_OG[options].ravel(), counts), self.problem.ranks)
+        np.add.at(self.bytes_PT, ranks, bytes_IT)
+        np.add.at(self.node_bytes_HT, ranks // self.problem.devices, bytes_IT)
+        self.option_U[units] = options
+        for unit, place in zip(units, places, strict=True):
+            self.places_U[unit] = place
 
     def take(self, unit: int) -> tuple[int, Integers]:
         """Remove a placed unit, and give its option and places."""

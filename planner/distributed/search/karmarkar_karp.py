@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.distributed.search.assignment import Assignment
-from planner.distributed.search.options import ANYWHERE
-from planner.distributed.search.packing import free_units, packing_order
+from planner.distributed.search.packing import movable_units, packing_order
 from planner.distributed.search.places import find_places
 from planner.distributed.search.problem import Problem
 
@@ -36,7 +35,7 @@ class _Sum:
 def largest_differencing(problem: Problem, option_U: Integers) -> Assignment | None:
     """All units placed with these options, perhaps above the memory of ranks; None where pinned ones find no place."""
     state = Assignment(problem)
-    is_free_U = (problem.options.kind_O[option_U] == ANYWHERE) & free_units(problem)
+    is_free_U = movable_units(problem, option_U)
     for unit in packing_order(problem, option_U, "time").tolist():
         if not is_free_U[unit]:
             places = find_places(state, unit, int(option_U[unit]))
@@ -48,12 +47,9 @@ def largest_differencing(problem: Problem, option_U: Integers) -> Assignment | N
     vectors = [state.load_P[rank_P], *(_padded(problem, int(option_U[unit])) for unit in free)]
     slots = _slots_of(_differenced(vectors), len(vectors), problem.ranks)
     rank_of_slot = rank_P[slots[0]]
-    for position, unit in enumerate(free.tolist(), start=1):
-        option = int(option_U[unit])
-        count = int(problem.options.count_OG[option].sum())
-        place_of_item = np.zeros(problem.ranks, dtype=np.int64)
-        place_of_item[slots[position]] = rank_of_slot
-        state.put(unit, option, place_of_item[:count])
+    counts = problem.options.count_OG[option_U[free]].sum(axis=1).tolist()
+    places = [rank_of_slot[np.argsort(slot_P)[:count]] for slot_P, count in zip(slots[1:], counts, strict=True)]
+    state.put_ranks(free.tolist(), option_U[free], places)
     return state
 
 

@@ -55,6 +55,8 @@ class Options:
 
     def where(self, keep: NDArray[np.bool_] | Integers) -> "Options":
         """Some of the options."""
+        if keep.dtype == np.bool_ and keep.all():
+            return self
         return replace(self, **{name: getattr(self, name)[keep] for name in self.__dataclass_fields__})
 
     @classmethod

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from planner.distributed.search.assignment import Assignment
 from planner.distributed.search.options import ANYWHERE, EVERYWHERE, NODE
-from planner.distributed.search.places import find_places
+from planner.distributed.search.places import find_places, lightest_ranks
 from planner.distributed.search.problem import Problem
 
-__all__ = ["Order", "Stuck", "free_units", "pack", "packing_order"]
+__all__ = ["Order", "Stuck", "movable_units", "pack", "packing_order"]
 
 Integers = NDArray[np.int64]
 Order = Literal["time", "memory", "both"]
@@ -28,12 +28,22 @@ class Stuck:
 def pack(problem: Problem, option_U: Integers, order: Order = "time") -> Assignment | Stuck:
     """All units placed with these options; else where that ended."""
     state = Assignment(problem)
-    for unit in packing_order(problem, option_U, order).tolist():
-        option = int(option_U[unit])
-        places = find_places(state, unit, option)
+    ordered = packing_order(problem, option_U, order)
+    # From the last unit on that is bound to nodes or pinned, a heap of ranks is enough.
+    bound = np.flatnonzero(~movable_units(problem, option_U)[ordered])
+    first = int(bound[-1]) + 1 if len(bound) else 0
+    for unit in ordered[:first].tolist():
+        places = find_places(state, unit, int(option_U[unit]))
         if places is None:
-            return Stuck(unit, _short_bytes(state, unit, option))
-        state.put(unit, option, places)
+            return Stuck(unit, _short_bytes(state, unit, int(option_U[unit])))
+        state.put(unit, int(option_U[unit]), places)
+    movable = ordered[first:]
+    places_of = lightest_ranks(state, option_U[movable])
+    done = movable[: len(places_of)].tolist()
+    state.put_ranks(done, option_U[done], places_of)
+    if len(done) < len(movable):
+        unit = int(movable[len(done)])
+        return Stuck(unit, _short_bytes(state, unit, int(option_U[unit])))
     return state
 
 
@@ -60,11 +70,12 @@ def _short_bytes(state: Assignment, unit: int, option: int) -> float:
 
 
 def packing_order(problem: Problem, option_U: Integers, order: Order) -> Integers:
-    """Units [U]: what takes every rank, what may not lie everywhere, whole nodes, then the rest, each by size."""
+    """Units [U]: what takes every rank, what may not lie everywhere, then the rest, each by size."""
     options = problem.options
     kind_U = options.kind_O[option_U]
-    stage_U = np.select([kind_U == EVERYWHERE, kind_U == NODE, kind_U != ANYWHERE], [0, 2, 3], default=4)
-    stage_U[~free_units(problem) & (kind_U != EVERYWHERE)] = 1
+    stage_U = np.where(kind_U == EVERYWHERE, 0, 2)
+    if problem.allowed_UP is not None:
+        stage_U[~np.all(problem.allowed_UP, axis=1) & (kind_U != EVERYWHERE)] = 1
     size_U = options.largest_O[option_U]
     fill_UT = options.bytes_OGT[option_U].max(axis=1) / np.maximum(_room(problem), 1.0)
     fill_U = fill_UT.max(axis=1)
@@ -75,12 +86,10 @@ def packing_order(problem: Problem, option_U: Integers, order: Order) -> Integer
     return np.lexsort((np.arange(len(option_U)), -fill_U, -size_U, stage_U))
 
 
-def free_units(problem: Problem) -> NDArray[np.bool_]:
-    """Which units [U] may lie on every rank."""
-    if problem.allowed_UP is None:
-        return np.ones(problem.units, dtype=np.bool_)
-    free_U: NDArray[np.bool_] = np.all(problem.allowed_UP, axis=1)
-    return free_U
+def movable_units(problem: Problem, option_U: Integers) -> NDArray[np.bool_]:
+    """Which units [U] have items that take single ranks, whichever."""
+    movable_U: NDArray[np.bool_] = problem.options.kind_O[option_U] == ANYWHERE
+    return movable_U if problem.allowed_UP is None else movable_U & np.all(problem.allowed_UP, axis=1)
 
 
 def _room(problem: Problem) -> NDArray[np.float64]:

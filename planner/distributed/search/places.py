@@ -1,12 +1,14 @@
 """Where the items of an option go best now: the least loaded ranks or nodes that have the memory for them."""
 
+import heapq
+
 import numpy as np
 from numpy.typing import NDArray
 
 from planner.distributed.search.assignment import Assignment
 from planner.distributed.search.options import ANYWHERE, EVERYWHERE, NODE
 
-__all__ = ["find_places"]
+__all__ = ["find_places", "lightest_ranks"]
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -28,6 +30,45 @@ def find_places(state: Assignment, unit: int, option: int) -> Integers | None:
     if kind == ANYWHERE:
         return _ranks(state, option, count, most_T, allowed_P)
     return _ranks_of_a_node(state, count, most_T, allowed_P)
+
+
+def lightest_ranks(state: Assignment, options: Integers) -> list[Integers]:
+    """Places of one option after the other, whose items take single ranks, each where the load then is least.
+
+    Ends with the option that finds no room. The state is left as it is.
+    """
+    table, problem = state.problem.options, state.problem
+    heap = [(load, rank) for rank, load in enumerate(state.load_P.tolist())]
+    heapq.heapify(heap)
+    left_PT = (problem.capacities.rank_T - state.bytes_PT).tolist()
+    left_HT = (problem.capacities.node_T - state.node_bytes_HT).tolist()
+    counts, ms = table.count_OG[options].tolist(), table.ms_OG[options].tolist()
+    bytes_of = table.bytes_OGT[options]
+    tiers_of = (bytes_of.max(axis=1) > 0).tolist()
+    bytes_of = bytes_of.tolist()
+    chosen: list[Integers] = []
+    for (large, small), item_ms, item_bytes, uses in zip(counts, ms, bytes_of, tiers_of, strict=True):
+        taken: list[tuple[float, int]] = []
+        aside: list[tuple[float, int]] = []
+        tiers = [tier for tier, used in enumerate(uses) if used]
+        for size in [0] * large + [1] * small:
+            while heap:
+                load, rank = heapq.heappop(heap)
+                rank_left, node_left = left_PT[rank], left_HT[rank // problem.devices]
+                needed = item_bytes[size]
+                if all(needed[tier] <= rank_left[tier] and needed[tier] <= node_left[tier] for tier in tiers):
+                    break
+                aside.append((load, rank))
+            else:
+                return chosen
+            for tier in tiers:
+                rank_left[tier] -= needed[tier]
+                node_left[tier] -= needed[tier]
+            taken.append((load + item_ms[size], rank))
+        for entry in (*aside, *taken):
+            heapq.heappush(heap, entry)
+        chosen.append(np.array([rank for _, rank in taken]))
+    return chosen
 
 
 def _everywhere(state: Assignment, bytes_T: Floats) -> Integers | None:
@@ -54,9 +95,13 @@ def _ranks(state: Assignment, option: int, count: int, bytes_T: Floats, allowed_
         if fits and (state.node_bytes_HT[node] + bytes_T <= problem.capacities.node_T).all():
             return np.array([rank])
     open_P = _open_ranks(state, bytes_T, allowed_P)
-    if np.isfinite(problem.capacities.node_T[bytes_T > 0]).any():
-        return _ranks_of_shared_nodes(state, option, open_P)
-    return _lightest(state.load_P, open_P, count)
+    places = _lightest(state.load_P, open_P, count)
+    if places is None or count == 1 or not np.isfinite(problem.capacities.node_T[bytes_T > 0]).any():
+        return places
+    siblings_H = np.bincount(places // problem.devices, minlength=problem.nodes)
+    if (state.node_bytes_HT + siblings_H[:, None] * bytes_T <= problem.capacities.node_T).all():
+        return places
+    return _ranks_of_shared_nodes(state, option, open_P)
 
 
 def _ranks_of_shared_nodes(state: Assignment, option: int, open_P: Booleans) -> Integers | None:

@@ -4,12 +4,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.distributed.search.assignment import Assignment
+from planner.distributed.search.options import NODE
 from planner.distributed.search.places import find_places
 
 __all__ = ["reshard_slowest"]
 
 Integers = NDArray[np.int64]
 _GAIN = 1e-9
+_OPTIONS = 24
 
 
 def reshard_slowest(state: Assignment) -> bool:
@@ -40,22 +42,23 @@ def reshard_slowest(state: Assignment) -> bool:
 
 def _units_on(state: Assignment, rank: int) -> list[int]:
     """The units that take the rank, but not those that take every rank."""
-    units = []
-    for unit, places in enumerate(state.places_U):
-        ranks = state.ranks_of(int(state.option_U[unit]), places) if len(places) else None
-        if isinstance(ranks, np.ndarray) and rank in ranks:
-            units.append(unit)
+    problem = state.problem
+    unit_I = np.repeat(np.arange(problem.units), [len(places) for places in state.places_U])
+    takes_node_I = problem.options.kind_O[state.option_U[unit_I]] == NODE
+    place_I = np.concatenate([np.zeros(0, dtype=np.int64), *state.places_U])
+    units: list[int] = np.unique(unit_I[place_I == np.where(takes_node_I, rank // problem.devices, rank)]).tolist()
     return units
 
 
 def _worth_trying(state: Assignment, unit: int, limit: float) -> Integers:
-    """Options of the unit that leave the lightest rank and the mean below the limit."""
+    """Options of the unit that leave the lightest rank and the mean below the limit: those with the least work."""
     problem = state.problem
     options = np.array(problem.options_of(unit))
     largest_O = problem.options.largest_O[options]
     mean_O = (state.load_P.sum() + problem.options.work_O[options]) / problem.ranks
-    kept: Integers = options[(largest_O + state.load_P.min() < limit) & (mean_O < limit)]
-    return kept
+    kept = options[(largest_O + state.load_P.min() < limit) & (mean_O < limit)]
+    cheapest: Integers = kept[np.argsort(problem.options.work_O[kept], kind="stable")[:_OPTIONS]]
+    return cheapest
 
 
 def _worst(state: Assignment, rank: int, option: int, places: Integers) -> float:

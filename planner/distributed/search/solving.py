@@ -23,8 +23,9 @@ _THRESHOLDS = (4.0, 1.4, 1.0, 0.7, 0.4)
 _GRAINS = ((1.0, 1.0), (1.0, 0.9), (0.25, 1.0), (0.25, 0.9), (0.05, 1.0), (0.01, 1.0))
 _ORDERS: tuple[Order, ...] = ("time", "both", "memory")
 _IMPROVED = 3
-_CLOSE_ENOUGH = 1e-4
-_RESHARDINGS = 60
+_CLOSE_ENOUGH = 3e-4
+# In all, spread over units, since each looks at every option of what lies on a rank.
+_RESHARDINGS = 24_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,9 +38,10 @@ class Solution:
 
 def solve(problem: Problem) -> Solution | Stuck:
     """Search; deterministic, so that the same problem has the same plan. Every unit must have an option."""
-    bound = lower_bound(Choices(problem))
+    choices = Choices(problem)
+    bound = lower_bound(choices)
     target_ms = bound.ms * (1 + _CLOSE_ENOUGH)
-    packed = _packed(problem, bound.ms)
+    packed = _packed(choices, bound.ms)
     if isinstance(packed, Stuck):
         return packed
     packed.sort(key=lambda state: state.slowest_ms)
@@ -54,16 +56,16 @@ def solve(problem: Problem) -> Solution | Stuck:
 
 def first_fit(problem: Problem) -> Assignment | Stuck:
     """Any assignment that fits in memory, without regard to balance; where a search ended that found none."""
-    packed = _packed(problem, float(problem.options.work_O.max()))
+    packed = _packed(Choices(problem), float(problem.options.work_O.max()))
     return packed if isinstance(packed, Stuck) else packed[0]
 
 
-def _packed(problem: Problem, bound_ms: float) -> list[Assignment] | Stuck:
+def _packed(every: Choices, bound_ms: float) -> list[Assignment] | Stuck:
     """Packings of different choices of options, from the first grain at which any fits."""
-    stuck = Stuck(0, np.inf)
+    stuck, problem = Stuck(0, np.inf), every.problem
     for grain, fill in _GRAINS:
         packed: list[Assignment] = []
-        choices = Choices(problem, None if grain == 1 else _fine_options(problem, grain))
+        choices = every if grain == 1 else Choices(problem, _fine_options(problem, grain))
         for option_U in _choices_under(choices, bound_ms, fill):
             state = _first_packing(problem, option_U)
             if isinstance(state, Assignment):
@@ -123,7 +125,7 @@ def _with_differencing(packed: list[Assignment]) -> Iterator[Assignment]:
 def _improve(state: Assignment, target_ms: float) -> None:
     """Moves and swaps until none helps, then units placed anew, in turn."""
     balance(state, target_ms, 20 * state.problem.ranks)
-    for _ in range(_RESHARDINGS):
+    for _ in range(min(60, _RESHARDINGS // state.problem.units)):
         if state.slowest_ms <= target_ms or not reshard_slowest(state):
             break
         balance(state, target_ms, state.problem.ranks)
