@@ -48,8 +48,8 @@ def largest_differencing(problem: Problem, option_U: Integers) -> Assignment | N
     slots = _slots_of(_differenced(vectors), len(vectors), problem.ranks)
     rank_of_slot = rank_P[slots[0]]
     counts = problem.options.count_OG[option_U[free]].sum(axis=1).tolist()
-    places = [rank_of_slot[np.argsort(slot_P)[:count]] for slot_P, count in zip(slots[1:], counts, strict=True)]
-    state.put_ranks(free.tolist(), option_U[free], places)
+    landed = [rank_of_slot[np.argsort(slot_P)[:count]] for slot_P, count in zip(slots[1:], counts, strict=True)]
+    state.put_ranks(free.tolist(), option_U[free], landed)
     return state
 
 
