@@ -10,7 +10,7 @@ from planner.study import ModelSection
 from representations.assignment import SELECTED, CompressionOptions, Representation, assign_embeddings
 from representations.specs import DheSpec, EmbeddingSpec, Feature, ModelSpec
 
-__all__ = ["Candidate", "build_candidate", "candidate_key", "candidate_name"]
+__all__ = ["Candidate", "build_candidate", "candidate_key", "candidate_name", "placed_key"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,6 +53,12 @@ def candidate_name(choices: Choices) -> str:
     letters = {"qr_collisions": "c", "tt_rank": "r", "robe_compression": "x"}
     parts += [f"{letter}{choices[name]}" for name, letter in letters.items() if name in choices]
     return "-".join(parts)
+
+
+def placed_key(key: str, choices: Choices) -> str:
+    """The key of a model where it is judged: its own, unless the choices name a device or a batch."""
+    where = [f"{name}={choices[name]}" for name in ("device", "batch") if name in choices]
+    return hashlib.sha256(" ".join((key, *where)).encode()).hexdigest()[:16] if where else key
 
 
 def candidate_key(model: ModelSpec) -> str:

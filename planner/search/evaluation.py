@@ -24,17 +24,23 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Predicted:
-    """What a candidate costs before anyone has trained it; `latency_ms` is of one query, by device name."""
+    """What a candidate costs before anyone has trained it; `latency_ms` is of one query, by device name.
+
+    `costs` are all that the search asks for, by name and where the candidate is judged; they may be left out where they
+    are no more than these.
+    """
 
     latency_ms: Mapping[str, float]
     parameter_bytes: int
     flops: float
+    costs: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         latencies = {str(device): float(value) for device, value in self.latency_ms.items()}
         object.__setattr__(self, "latency_ms", latencies)
         numbers = {f"latency_ms[{device}]": value for device, value in latencies.items()}
-        for name, value in {**numbers, "parameter_bytes": self.parameter_bytes, "flops": self.flops}.items():
+        numbers |= {"parameter_bytes": self.parameter_bytes, "flops": self.flops, **self.costs}
+        for name, value in numbers.items():
             if not (math.isfinite(value) and value >= 0):
                 raise InputError(f"predicted {name}: must be finite and >= 0, but got {value}")
 

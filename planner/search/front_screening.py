@@ -218,9 +218,11 @@ class _Judge:
 
     def _take_in(self, costs: Mapping[str, Floats], excess: Mapping[str, Floats]) -> None:
         for name, values in costs.items():
-            if not len(values):
+            # No capacity at all is no measure of how little counts.
+            counted = values[values > 0] if OBJECTIVES.get(name) else values
+            if not len(counted):
                 continue
-            least, most = float(values.min()), float(values.max())
+            least, most = float(counted.min()), float(counted.max())
             best, worst = (most, least) if OBJECTIVES.get(name) else (least, most)
             better, worse = (max, min) if OBJECTIVES.get(name) else (min, max)
             self.dearest[name] = worse(self.dearest.get(name, worst), worst)

@@ -1,7 +1,7 @@
 """A search that trains what promises most of the screened candidates, rung by rung."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from optuna.samplers import RandomSampler
@@ -18,11 +18,11 @@ from planner.search.model_features import accuracy_features
 from planner.search.objective import METRICS, infeasible_reason, objective_costs, predicted_costs, violations
 from planner.search.outcomes import Asked, infeasible_record, rung_score, stopped_record, trained_record
 from planner.search.pool import Pool
+from planner.search.pricing import predict_choices
 from planner.search.progress import SearchProgress
 from planner.search.proposals import first_candidates
 from planner.search.records import RungScore, TrialRecord
 from planner.search.screening import Screened, Screening
-from planner.search.space import suggest
 from planner.search.task import SearchTask
 from profiles.errors import MeasurementError
 
@@ -86,6 +86,10 @@ class GuidedRun:
         self._begun: dict[int, _Training] = {}
         self._under_way: dict[int, _UnderWay] = {}
         self._scores = 0
+        # One model may be judged on several devices: it is trained once for all of them.
+        where = task.section.space.device or task.section.space.batch
+        self._models = tuple(candidate_key(one.model) if where else one.key for one in self._candidates)
+        self._known: dict[tuple[str, int], Trained] = {}
 
     def run(self) -> None:
         """Train until the budget or the screened candidates are used up."""
@@ -102,7 +106,7 @@ class GuidedRun:
         """Tell the guide every score of earlier runs, in the order in which they came."""
         told: list[tuple[int, int, int, Mapping[str, float], float]] = []
         for record in self._journal.result.trials:
-            place = self._places.get(candidate_key(record.model))
+            place = self._places.get(self._task.key_of(record.choices, record.model))
             if place is None or record.state == "infeasible":
                 continue
             begun = self._begun.setdefault(place, _Training())
@@ -148,6 +152,9 @@ class GuidedRun:
             begun = self._begun.setdefault(place, _Training())
             begun.asked = begun.asked or self._asked(self._candidates[place])
             under_way = _UnderWay(place=place, asked=begun.asked, step=step)
+            if known := self._known.get((self._models[place], step.rung)):
+                self._take_in(under_way, replace(known, seconds=0.0))
+                continue
             self._under_way[begun.asked.trial.number] = under_way
             has_rungs = len(self._rungs) > 1
             self._executor.submit(
@@ -164,8 +171,8 @@ class GuidedRun:
         study = self._journal.study
         study.enqueue_trial(dict(candidate.choices))
         trial: Trial = study.ask()
-        suggest(trial, self._task.section.space)
-        predicted = self._predict(candidate.model)
+        self._task.space.suggest(trial)
+        predicted = predict_choices(self._task, self._predict, candidate.choices, candidate.model)
         costs = predicted_costs(predicted, self._task.latency_device)
         for name, excess in violations(costs, self._task.section.limits).items():
             trial.set_constraint(name, excess)
@@ -180,6 +187,7 @@ class GuidedRun:
             self._guide.drop(under_way.place)
             self._finish(under_way.asked, record)
             return
+        self._known.setdefault((self._models[under_way.place], step.rung), trained)
         begun.rungs = (*begun.rungs, rung_score(trained, self._rungs[step.rung], self._scores))
         self._scores += 1
         self._guide.tell(under_way.place, step.rung, self._values(_metrics(trained)), trained.seconds)
@@ -220,7 +228,10 @@ class GuidedRun:
 def pool_of(entries: Sequence[Screened], objectives: Sequence[str], reference: Mapping[str, float]) -> Pool:
     """Screened candidates as a guide takes them."""
     costs_NM = np.array(
-        [[np.nan if name in METRICS else entry.costs[name] for name in objectives] for entry in entries]
+        [
+            [np.nan if name in METRICS else objective_costs(entry.costs, [name])[0] for name in objectives]
+            for entry in entries
+        ]
     )
     return Pool(
         features_NX=accuracy_features(candidates_of([entry.candidate.model for entry in entries])),

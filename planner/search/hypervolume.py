@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from planner.search.objective import objective_costs
 from planner.search.pareto import non_dominated
+from planner.study import OBJECTIVES
 from profiles.errors import InputError
 
 __all__ = ["hypervolume", "ideal_costs", "normalised_hypervolume", "reference_point"]
@@ -38,12 +39,16 @@ def reference_point(
     """The worst value of each objective that still counts: the same for every run of a study, whatever was tried.
 
     A constrained cost counts up to its limit, another up to a tenth beyond the dearest candidate of the space; AUC and
-    accuracy from 0.5, log loss from ln 2.
+    accuracy from 0.5, log loss from ln 2. `dearest` holds the worst of each cost, the least of one that should be high.
     """
     return {
-        name: _WORST_METRIC[name] if name in _WORST_METRIC else limits.get(name, dearest[name] * _BEYOND_THE_DEAREST)
+        name: _WORST_METRIC[name] if name in _WORST_METRIC else limits.get(name, _beyond(name, dearest))
         for name in objectives
     }
+
+
+def _beyond(name: str, dearest: Mapping[str, float]) -> float:
+    return dearest[name] / _BEYOND_THE_DEAREST if OBJECTIVES[name] else dearest[name] * _BEYOND_THE_DEAREST
 
 
 def normalised_hypervolume(points: Sequence[Mapping[str, float]], reference: Mapping[str, float]) -> float:

@@ -53,6 +53,7 @@ def predicted_costs(predicted: Predicted, device: str) -> dict[str, float]:
         "latency_ms": predicted.latency_ms[device],
         "parameter_bytes": float(predicted.parameter_bytes),
         "flops": float(predicted.flops),
+        **predicted.costs,
     }
 
 

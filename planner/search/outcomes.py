@@ -80,6 +80,7 @@ def _record(
         latency_ms=asked.predicted.latency_ms,
         parameter_bytes=int(asked.predicted.parameter_bytes),
         flops=float(asked.predicted.flops),
+        costs=dict(asked.predicted.costs),
         feasible=state in ("complete", "stopped"),
         reason=reason,
         train_seconds=train_seconds,

@@ -1,12 +1,20 @@
 """What screening asks of others: the costs of candidates by column."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Protocol, runtime_checkable
 
 from planner.search.accuracy_model import Floats
-from planner.search.space_columns import SpaceColumns
+from planner.search.evaluation import Predicted, Predictor
+from planner.search.factors import Choices
+from planner.search.objective import METRICS
+from planner.search.space_columns import SpaceColumns, SpaceModels
+from planner.search.task import SearchTask
+from representations.specs import ModelSpec
 
-__all__ = ["ColumnPricer", "PricesColumns"]
+__all__ = ["ColumnPricer", "PricesColumns", "predict_choices"]
+
+_BASIC = frozenset({"latency_ms", "parameter_bytes", "flops", *METRICS})
 
 
 class ColumnPricer(Protocol):
@@ -25,3 +33,18 @@ class PricesColumns(Protocol):
     def by_column(self) -> ColumnPricer:
         """The pricer; each call of this may make it anew."""
         ...
+
+
+def predict_choices(task: SearchTask, predict: Predictor, choices: Choices, model: ModelSpec) -> Predicted:
+    """What a candidate is predicted to cost, by column where the task asks for more than every predictor gives.
+
+    Raises:
+        InputError: choices that the space does not offer.
+    """
+    predicted = predict(model)
+    asked = {*task.section.objectives, *task.section.limits}
+    if not isinstance(predict, PricesColumns) or (task.section.space.is_flat and asked <= _BASIC):
+        return predicted
+    columns = SpaceModels(space=task.space).columns(task.space.code(choices)[None, :])
+    costs = {name: float(values[0]) for name, values in predict.by_column(columns).items()}
+    return replace(predicted, costs=costs)

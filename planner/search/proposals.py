@@ -2,9 +2,10 @@
 
 import random
 from collections import deque
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Literal
 
+import numpy as np
 import optuna
 from optuna.samplers import BaseSampler, NSGAIISampler, TPESampler
 from optuna.trial import Trial
@@ -12,7 +13,7 @@ from optuna.trial import Trial
 from planner.search.candidate import Candidate
 from planner.search.journal import Journal
 from planner.search.screening import Screening
-from planner.search.space import Choices, enumerate_choices, first_wishes, suggest
+from planner.search.space import Choices, enumerate_choices, first_wishes
 from planner.search.task import SearchTask
 
 __all__ = ["Proposals", "SamplerName", "first_candidates", "nearest_choices"]
@@ -23,6 +24,7 @@ _MOST_IDLE = 2
 _STARTUP_TRIALS = 8
 _POPULATION = 16
 _FRESH_DRAWS = 512
+_FIRST_OF_GROUPS = 4
 
 
 def _tpe(seed: int) -> BaseSampler:
@@ -48,7 +50,7 @@ class Proposals:
         """A trial and its candidate, whose key is not in `taken`; None when the space is used up."""
         while (wish := self._wish(taken)) is not False:
             trial = self._asked(wish)
-            candidate = self._task.candidate(suggest(trial, self._task.section.space))
+            candidate = self._task.candidate(self._task.space.suggest(trial))
             if candidate.key not in taken:
                 return trial, candidate
             self._journal.discard(trial, candidate.key)
@@ -80,7 +82,12 @@ class Proposals:
 
     def _drawn_afresh(self, taken: Collection[str]) -> list[Candidate]:
         seed = self._task.sampling_seed(self._journal.asked)
-        drawn = map(self._task.candidate, enumerate_choices(self._task.section.space, _FRESH_DRAWS, seed))
+        section, space = self._task.section.space, self._task.space
+        if section.is_flat:
+            choices: Iterable[Choices] = enumerate_choices(section, _FRESH_DRAWS, seed)
+        else:
+            choices = map(space.choices, space.sample(_FRESH_DRAWS, np.random.default_rng(seed)))
+        drawn = map(self._task.candidate, choices)
         return [candidate for candidate in drawn if candidate.key not in taken]
 
     def _last_wish(self) -> Choices:
@@ -96,7 +103,12 @@ def nearest_choices(wish: Choices, offered: list[Choices], rng: random.Random) -
 
 
 def first_candidates(task: SearchTask, screening: Screening) -> list[Candidate]:
-    """Per representation the feasible candidate nearest to the one to begin with; none where none is feasible."""
+    """Per representation the feasible candidate nearest to the one to begin with; none where none is feasible.
+
+    Where groups of features choose, a few of the screened front, which lie far from each other.
+    """
+    if task.section.space.groups:
+        return list(screening.feasible[:_FIRST_OF_GROUPS])
     rng = random.Random(task.sampling_seed(0))
     first = []
     for wish in first_wishes(task.section.space):

@@ -54,7 +54,8 @@ class TrialRecord:
 
     `latency_ms` is predicted, by device name; `reason` says what made a trial infeasible or fail. `accuracy`, `auc` and
     `log_loss` are of the validation rows, `test` holds the same of rows that no choice looks at. `rungs` are the scores
-    on the way, where the training was judged there; a trial that was stopped has those alone.
+    on the way, where the training was judged there; a trial that was stopped has those alone. `costs` are the predicted
+    ones where there are more, or where the trial chose its device and batch.
     """
 
     number: int
@@ -72,13 +73,16 @@ class TrialRecord:
     train_seconds: float | None = None
     test: Mapping[str, float] = field(default_factory=dict)
     rungs: tuple[RungScore, ...] = ()
+    costs: Mapping[str, float] = field(default_factory=dict)
 
     def value(self, name: str, device: str) -> float:
-        """An objective's value; `latency_ms` on `device`.
+        """An objective's value; `latency_ms` on `device`, unless the trial chose its own.
 
         Raises:
             InputError: the trial was not trained, so it has none.
         """
+        if name in self.costs:
+            return float(self.costs[name])
         value = self.latency_ms[device] if name == "latency_ms" else getattr(self, name)
         if value is None:
             raise InputError(f"trial {self.number}: has no {name}, since it is {self.state}")
@@ -94,6 +98,7 @@ class TrialRecord:
             "latency_ms": dict(self.latency_ms),
             "test": dict(self.test),
             "rungs": [asdict(rung) for rung in self.rungs],
+            "costs": dict(self.costs),
         }
 
     @classmethod
@@ -177,12 +182,13 @@ class SearchResult:
         return {
             "number": trial.number,
             "name": trial.model.name,
-            "representation": trial.choices["representation"],
+            "representation": trial.choices.get("representation", trial.model.representation),
             **{metric: getattr(trial, metric) for metric in METRICS},
             **{f"test_{metric}": value for metric, value in trial.test.items()},
             "latency_ms": trial.latency_ms[self.latency_device],
             "latency_ms_by_device": dict(trial.latency_ms),
             "parameter_bytes": trial.parameter_bytes,
             "flops": trial.flops,
+            **trial.costs,
             "choices": dict(trial.choices),
         }

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from planner.search.evaluation import Predictor
 from planner.search.objective import infeasible_reason, predicted_costs
+from planner.search.pricing import predict_choices
 from planner.search.records import SearchResult, TrialRecord
 from planner.search.task import SearchTask
 
@@ -20,13 +21,14 @@ def repriced(result: SearchResult, task: SearchTask, predict: Predictor) -> Sear
 
 
 def _repriced(trial: TrialRecord, task: SearchTask, predict: Predictor) -> TrialRecord:
-    predicted = predict(trial.model)
+    predicted = predict_choices(task, predict, trial.choices, trial.model)
     costs = predicted_costs(predicted, task.latency_device)
     now = replace(
         trial,
         latency_ms=predicted.latency_ms,
         parameter_bytes=int(predicted.parameter_bytes),
         flops=float(predicted.flops),
+        costs=dict(predicted.costs),
     )
     reason = infeasible_reason(costs, task.section.limits)
     if trial.state == "complete" and reason:

@@ -4,12 +4,13 @@ from collections.abc import Callable
 
 from optuna.trial import Trial
 
-from planner.search.candidate import Candidate, candidate_key
+from planner.search.candidate import Candidate
 from planner.search.evaluation import Predictor
 from planner.search.executor import TrialExecutor
 from planner.search.journal import Journal
 from planner.search.objective import infeasible_reason, predicted_costs, violations
 from planner.search.outcomes import Asked, infeasible_record, trained_record
+from planner.search.pricing import predict_choices
 from planner.search.progress import SearchProgress
 from planner.search.proposals import Proposals
 from planner.search.records import TrialRecord
@@ -35,7 +36,7 @@ class SampledRun:
         self._journal, self._proposals, self._executor = journal, proposals, executor
         self._wanted, self._progress = wanted, progress
         self._training: dict[int, Asked] = {}
-        self._taken = {candidate_key(trial.model) for trial in journal.result.trials}
+        self._taken = {task.key_of(trial.choices, trial.model) for trial in journal.result.trials}
 
     def run(self) -> None:
         """Train until enough trials are finished or the space is used up."""
@@ -60,7 +61,7 @@ class SampledRun:
 
     def _consider(self, trial: Trial, candidate: Candidate) -> bool:
         self._taken.add(candidate.key)
-        predicted = self._predict(candidate.model)
+        predicted = predict_choices(self._task, self._predict, candidate.choices, candidate.model)
         asked = Asked(trial=trial, candidate=candidate, predicted=predicted)
         costs, limits = predicted_costs(predicted, self._task.latency_device), self._task.section.limits
         for name, excess in violations(costs, limits).items():

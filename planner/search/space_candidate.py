@@ -1,10 +1,8 @@
 """One candidate of a space from its choices."""
 
-import hashlib
-
 import numpy as np
 
-from planner.search.candidate import Candidate, candidate_key, candidate_name
+from planner.search.candidate import Candidate, candidate_key, candidate_name, placed_key
 from planner.search.factors import Choice, Choices
 from planner.search.search_space import SearchSpace
 from planner.search.space_columns import SpaceModels
@@ -42,10 +40,7 @@ def space_candidate(space: SearchSpace, choices: Choices) -> Candidate:
     model = columns.candidates.model(0, "candidate")
     key = candidate_key(model)
     name = _name(space, choices, key)
-    where = [f"{name}={choices[name]}" for name in ("device", "batch") if name in choices]
-    if where:
-        key = hashlib.sha256(" ".join((key, *where)).encode()).hexdigest()[:16]
-    return Candidate(choices=dict(choices), model=model.renamed(name), key=key)
+    return Candidate(choices=dict(choices), model=model.renamed(name), key=placed_key(key, choices))
 
 
 def _name(space: SearchSpace, choices: Choices, key: str) -> str:

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from planner.search.candidate import Candidate, build_candidate, candidate_key
+from planner.search.candidate import Candidate, build_candidate, candidate_key, placed_key
 from planner.search.search_space import SearchSpace, search_space
 from planner.search.space import Choices
 from planner.search.space_candidate import space_candidate
 from planner.study import ModelSection, SearchSection
 from profiles.errors import InputError
-from representations.specs import Feature
+from representations.specs import Feature, ModelSpec
 
 __all__ = ["SearchTask"]
 
@@ -60,6 +60,10 @@ class SearchTask:
             return space_candidate(self.space, choices)
         model = build_candidate(choices, self.features, self.dense_features, self.model)
         return Candidate(choices=dict(choices), model=model, key=candidate_key(model))
+
+    def key_of(self, choices: Choices, model: ModelSpec) -> str:
+        """The key of a candidate with these choices, whose model is known."""
+        return placed_key(candidate_key(model), choices)
 
     def _drawn(self, *path: int) -> int:
         return int(np.random.SeedSequence([self.seed, *path]).generate_state(1)[0])
