@@ -15,6 +15,7 @@ from torch import nn
 from profiles.agreement import VISITS_APART, agreeing, apart
 from profiles.cold_cache import CacheSweeper
 from profiles.component import Component, Work
+from profiles.core_probe import QuietCore
 from profiles.devices import LocalDevice, resolve_device
 from profiles.fingerprint import current_fingerprint, current_timestamp
 from profiles.providers.protocol import ComponentProvider
@@ -54,12 +55,14 @@ def measure_group(
         else:
             subjects.append(built)
     sweep_caches = CacheSweeper(local.torch_name) if options.cold else None
+    core = _quiet_core(options, local, subjects)
     gc.collect()
     while subjects:
         start = time.perf_counter()
         for subject in tuple(subjects):
+            subject.judge_anew(core)
             if options.visits_left(subject.visits):
-                visit = _attempt(partial(subject.visit, fingerprint, local, options, sweep_caches))
+                visit = _attempt(partial(subject.visit, fingerprint, local, options, sweep_caches, core))
                 if isinstance(visit, _Failure):
                     subjects.remove(subject)
                     yield skipped_row(subject.component, fingerprint, visit.reason)
@@ -127,8 +130,18 @@ class _Subject:
     visits: list[Visit]
     before: Callable[[], object] | None = None
 
+    def judge_anew(self, core: QuietCore | None) -> None:
+        """Count visits as contended that were made before a quieter core was seen."""
+        if core:
+            self.visits = [visit.judged(core.limit_us) for visit in self.visits]
+
     def visit(
-        self, fingerprint: Fingerprint, local: LocalDevice, options: SweepOptions, sweep_caches: CacheSweeper | None
+        self,
+        fingerprint: Fingerprint,
+        local: LocalDevice,
+        options: SweepOptions,
+        sweep_caches: CacheSweeper | None,
+        core: QuietCore | None,
     ) -> Visit:
         module, args = self.module, self.args
 
@@ -139,15 +152,18 @@ class _Subject:
         lacks_warm, lacks_cold = options.warm_left(self.visits) > 0, options.cold_left(self.visits) > 0
         # Backward passes and optimizers' steps need what inference mode leaves out.
         mode = torch.inference_mode() if self.component.phase == "forward" else torch.no_grad()
+        if core:
+            core.begin_visit()
         with mode:
-            warm = time_visit(call, clock, timing, self.before) if lacks_warm else ()
-            cold = time_visit(call, clock, timing, sweep_caches) if lacks_cold else ()
+            warm = time_visit(call, clock, timing, self.before, core=core) if lacks_warm else ()
+            cold = time_visit(call, clock, timing, sweep_caches, core=core) if lacks_cold else ()
         visit = Visit(
             content_hash=self.component.content_hash(fingerprint.device_key()),
             timestamp=current_timestamp(),
             warm=warm,
             cold=cold,
             is_contended=clock.sees_contention and _is_contended((*warm, *cold), timing.max_wall_over_cpu),
+            core_us=core.core_us if core else None,
         )
         self.visits.append(visit)
         return visit
@@ -173,6 +189,9 @@ class _Subject:
 
     def _used(self, name: str, options: SweepOptions) -> tuple[Visit, ...]:
         made = self._made(name)
+        clean = [visit for visit in made if not visit.is_contended]
+        if options.quiet_core is not None and len(clean) > 1:
+            return tuple(clean)
         if options.agreement is None:
             return best_visits(made, options.visits)
         taken = [getattr(visit, name) for visit in made]
@@ -186,12 +205,15 @@ class _Subject:
             return None
         sees_contention = clock_for(local.torch_name).sees_contention
         latency = summarize([getattr(visit, name) for visit in used], sees_contention=sees_contention)
-        return latency if options.agreement is None else replace(latency, visits=len(self._made(name)))
+        if (options.agreement or options.quiet_core) is None:
+            return latency
+        # Those that were not used count as made, or a sweep would make them again.
+        return replace(latency, visits=len(self._made(name)))
 
     def _figures(self, used: Mapping[str, Sequence[Visit]], options: SweepOptions) -> dict[str, float | None]:
         contended = sum(visit.is_contended for visits in used.values() for visit in visits)
         figures: dict[str, float | None] = {CONTENDED_VISITS: float(contended)} if contended else {}
-        if options.agreement is not None:
+        if (options.agreement or options.quiet_core) is not None:
             name = "warm" if used["warm"] else "cold"
             figures[VISITS_APART] = apart([getattr(visit, name) for visit in used[name]])
         return figures
@@ -216,6 +238,16 @@ def _build(
         visits=list(visits),
         before=move_to(built.before, local.torch_device),
     )
+
+
+def _quiet_core(options: SweepOptions, local: LocalDevice, subjects: Sequence[_Subject]) -> QuietCore | None:
+    if options.quiet_core is None or not clock_for(local.torch_name).sees_contention:
+        return None
+    core = QuietCore(options.quiet_core)
+    for reading_us in (visit.core_us for subject in subjects for visit in subject.visits):
+        if reading_us is not None:
+            core.learn(reading_us)
+    return core
 
 
 def _wall_over_cpu(visit: Visit) -> float:

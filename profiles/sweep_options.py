@@ -26,6 +26,10 @@ class SweepOptions:
     that share of the fastest, by their 25th percentiles, or until `most_visits` were made, or their
     samples add up to `most_call_seconds`. Its latency is that of the visits within the share, and how far apart the two
     fastest are is in the row (`figures["visits_apart"]`). Rounds begin at least `least_gap_s` apart.
+
+    With `quiet_core`, samples count only where the core's probe (`profiles.core_probe`) was within that share of its
+    least before and after them. A component is then visited until it has `visits` clean ones, within the same limits,
+    and its latency is that of the clean ones; where there are fewer than two, that of those which agree.
     """
 
     threads: int = 1
@@ -43,6 +47,7 @@ class SweepOptions:
     retry_skipped: bool = False
     retakes: int = 0
     agreement: float | None = None
+    quiet_core: float | None = None
     most_visits: int = 16
     most_call_seconds: float = 2.0
 
@@ -55,7 +60,9 @@ class SweepOptions:
             raise InputError(f"sweep: retakes must be >= 0, but got {self.retakes}")
         if self.agreement is not None and not self.agreement > 0:
             raise InputError(f"sweep: agreement must be > 0, but got {self.agreement}")
-        if self.agreement is not None and self.most_visits < self.visits:
+        if self.quiet_core is not None and not self.quiet_core > 0:
+            raise InputError(f"sweep: quiet_core must be > 0, but got {self.quiet_core}")
+        if (self.agreement or self.quiet_core) is not None and self.most_visits < self.visits:
             raise InputError(f"sweep: most_visits must be >= visits ({self.visits}), but got {self.most_visits}")
         if not (self.warm or self.cold):
             raise InputError("sweep: must measure warm, cold or both, but got neither")
@@ -86,11 +93,14 @@ class SweepOptions:
 
     def _left(self, made: Sequence[tuple[Visit, tuple[Sample, ...]]]) -> int:
         clean = sum(not visit.is_contended for visit, _ in made)
-        left = max(0, min(self.visits - clean, self.visits + self.retakes - len(made)))
-        if left or self.agreement is None or len(made) >= self.most_visits:
+        tries = self.most_visits if self.quiet_core is not None else self.visits + self.retakes
+        left = max(0, min(self.visits - clean, tries - len(made)))
+        if len(made) < self.visits or (self.agreement or self.quiet_core) is None:
             return left
         if sum(sample.wall_ms for _, samples in made for sample in samples) >= self.most_call_seconds * MS_PER_S:
             return 0
+        if left or self.agreement is None or self.quiet_core is not None or len(made) >= self.most_visits:
+            return left
         return int(not has_settled([samples for _, samples in made], self.agreement))
 
     def estimate_seconds(self, components: int) -> float:

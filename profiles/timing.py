@@ -14,6 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
+from profiles.core_probe import QuietCore
 from profiles.errors import InputError, MeasurementError
 from profiles.records import Latency
 from profiles.units import NS_PER_MS
@@ -35,6 +36,8 @@ __all__ = [
 ]
 
 Call = Callable[[], object]
+
+_RUN_MS = 2.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -159,27 +162,38 @@ def time_visit(
     before: Call | None = None,
     *,
     warm_up: bool = True,
+    core: QuietCore | None = None,
 ) -> tuple[Sample, ...]:
     """The samples of one visit, after an untimed call unless the caller has just made one (`warm_up`).
 
     `before` runs untimed before every sample, which is then of a single call: sweep the caches there for cold samples.
+    With a `core`, samples are taken while it is quiet; those during which it was not count as contended.
     """
     with gc_paused():
         if warm_up:
             call()
         start = time.perf_counter()
         repeats, taken = (1, None) if before else _calibrate(call, clock, options.min_sample_ms)
+        samples = [taken] if taken and not core else []
         clean: list[Sample] = []
         contended: list[Sample] = []
-        while not _is_done(len(clean), len(contended), time.perf_counter() - start, options):
-            if before:
-                before()
-            sample = taken or _sample(clock.read(call, repeats), repeats)
-            taken = None
-            is_clean = not clock.sees_contention or sample.wall_over_cpu <= options.max_wall_over_cpu
-            (clean if is_clean else contended).append(sample)
+        elapsed_s = 0.0
+        while not _is_done(len(clean), len(contended), elapsed_s, options):
+            if core:
+                core.wait()
+                start = time.perf_counter()
+            samples = samples or _run_of_samples(call, clock, repeats, before, most=options.min_samples if core else 1)
+            elapsed_s += time.perf_counter() - start
+            was_quiet = core.stayed() if core else True
+            for sample in samples:
+                is_clean = not clock.sees_contention or sample.wall_over_cpu <= options.max_wall_over_cpu
+                (clean if is_clean and was_quiet else contended).append(sample)
+            samples, start = [], time.perf_counter()
+    has_clean = len(clean) >= options.min_samples
+    if core:
+        core.end(is_clean=has_clean)
     # Too few clean ones say less than all of them; the recorded ratio then tells of the contention.
-    return tuple(clean) if len(clean) >= options.min_samples else (*clean, *contended)
+    return tuple(clean) if has_clean else (*clean, *contended)
 
 
 def summarize(visits: Sequence[Sequence[Sample]], *, sees_contention: bool = True) -> Latency:
@@ -225,6 +239,19 @@ def measure_latency(
             time.sleep(gap_s)
         visits.append(time_visit(call, clock, options, before))
     return summarize(visits, sees_contention=clock.sees_contention)
+
+
+def _run_of_samples(call: Call, clock: Clock, repeats: int, before: Call | None, most: int) -> list[Sample]:
+    """Samples one after the other until they last as long as a core is likely to stay quiet, or there are `most`."""
+    samples: list[Sample] = []
+    wall_ms = 0.0
+    while not samples or (len(samples) < most and wall_ms < _RUN_MS):
+        if before:
+            before()
+        reading = clock.read(call, repeats)
+        wall_ms += reading.wall_ms
+        samples.append(_sample(reading, repeats))
+    return samples
 
 
 def _calibrate(call: Call, clock: Clock, min_sample_ms: float) -> tuple[int, Sample]:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 from profiles.errors import InputError
@@ -31,7 +31,8 @@ class Sample:
 class Visit:
     """The samples of one visit of the component and device behind `content_hash`; empty where not taken.
 
-    `is_contended` says that other work held the processor for a share of it, also where its samples were retaken.
+    `is_contended` says that other work held the processor for a share of it, also where its samples were retaken;
+    `core_us` is the reading of the core's probe during it (`profiles.core_probe`), where it was read.
     """
 
     content_hash: str
@@ -39,6 +40,13 @@ class Visit:
     warm: tuple[Sample, ...] = ()
     cold: tuple[Sample, ...] = ()
     is_contended: bool = False
+    core_us: float | None = None
+
+    def judged(self, limit_us: float) -> "Visit":
+        """The same visit, contended where the core's reading is above the limit."""
+        if self.is_contended or self.core_us is None or self.core_us <= limit_us:
+            return self
+        return replace(self, is_contended=True)
 
     def to_row(self) -> dict[str, Any]:
         """A JSON-ready object, carrying the schema; a sample is [latency, wall, CPU] in milliseconds."""
@@ -49,6 +57,7 @@ class Visit:
             "warm": [astuple(sample) for sample in self.warm],
             "cold": [astuple(sample) for sample in self.cold],
             "is_contended": self.is_contended,
+            "core_us": self.core_us,
         }
 
     @classmethod
@@ -68,6 +77,7 @@ class Visit:
                 cold=_samples(row["cold"]),
                 # Older parts do not say.
                 is_contended=bool(row.get("is_contended", False)),
+                core_us=None if row.get("core_us") is None else float(row["core_us"]),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"visit: {error}") from error

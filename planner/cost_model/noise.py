@@ -67,7 +67,7 @@ def paired_floor(visits: Iterable[Visit], options: SweepOptions) -> NoiseFloor:
         MeasurementError: no component has two visits.
     """
     made: dict[str, list[Visit]] = {}
-    for visit in visits:
+    for visit in _judged(tuple(visits), options):
         if visit.warm:
             made.setdefault(visit.content_hash, []).append(visit)
     pairs = [sorted(own, key=lambda visit: visit.timestamp) for own in made.values() if len(own) > 1]
@@ -77,10 +77,20 @@ def paired_floor(visits: Iterable[Visit], options: SweepOptions) -> NoiseFloor:
     return _summary(np.abs(labels[:, 1] / labels[:, 0] - 1), "alternate visits of the same sweep")
 
 
+def _judged(visits: Sequence[Visit], options: SweepOptions) -> Sequence[Visit]:
+    """By the quietest core of them all: when they were made, it may not have been seen yet."""
+    readings_us = [visit.core_us for visit in visits if visit.core_us is not None]
+    if options.quiet_core is None or not readings_us:
+        return visits
+    return [visit.judged(min(readings_us) * (1 + options.quiet_core)) for visit in visits]
+
+
 def _label(visits: Sequence[Visit], options: SweepOptions) -> float:
     enough = next((count for count in range(1, len(visits)) if not options.warm_left(visits[:count])), len(visits))
-    samples = [visit.warm for visit in visits[:enough]]
-    if options.agreement is not None:
+    clean = [visit for visit in visits[:enough] if not visit.is_contended]
+    is_quiet = options.quiet_core is not None and len(clean) > 1
+    samples = [visit.warm for visit in (clean if is_quiet else visits[:enough])]
+    if options.agreement is not None and not is_quiet:
         samples = [samples[place] for place in agreeing(samples, options.agreement)]
     return summarize(samples).p25_ms
 

@@ -24,7 +24,7 @@ class SweepSection:
     batches: tuple[int, ...] = (1, 8, 32, 128, 512, 2048, 4096)
     components: int = 600
     visits: int = 3
-    milliseconds_per_visit: float = 8.0
+    milliseconds_per_visit: float = 4.0
     threads: int = 1
     adaptive: bool = False
     goal: float = 0.05

@@ -1,0 +1,141 @@
+"""Whether the core is this thread's own: the time of fixed work, beside the least that it ever took.
+
+A neighbour on the same physical core, on a shared machine another tenant, slows work down by half or more and takes no
+time of ours, so that wall over CPU time does not show it. The dispatch of tiny operators, bound by the core's front
+end, does. Quiet moments are often as short as tens of milliseconds: wait for one, measure, and look again.
+"""
+
+import heapq
+import time
+from collections.abc import Callable
+from functools import cache
+
+from profiles.errors import InputError
+
+__all__ = ["CoreProbe", "QuietCore", "core_probe"]
+
+_OPERATORS = 20
+_ROUNDS = 3
+# The least reading may be a fluke; so many that are as low are not.
+_LEAST = 3
+
+
+class CoreProbe:
+    """Reads how long fixed work takes, and remembers the least; `work` is a call of some tens of microseconds."""
+
+    def __init__(self, work: Callable[[], object] | None = None) -> None:
+        self._work = work or _tiny_operators()
+        self._lowest: list[float] = []
+
+    def read(self) -> float:
+        """Microseconds of the work, the least of a few rounds."""
+        reading_us = min(self._time_us() for _ in range(_ROUNDS))
+        self.learn(reading_us)
+        return reading_us
+
+    def learn(self, reading_us: float) -> None:
+        """Take a reading into account that was made earlier, on the same machine."""
+        if len(self._lowest) < _LEAST:
+            heapq.heappush(self._lowest, -reading_us)
+        else:
+            heapq.heappushpop(self._lowest, -reading_us)
+
+    @property
+    def best_us(self) -> float:
+        """The third least reading, or the greatest of fewer; infinite before the first."""
+        return -self._lowest[0] if self._lowest else float("inf")
+
+    def _time_us(self) -> float:
+        start = time.perf_counter_ns()
+        self._work()
+        return (time.perf_counter_ns() - start) / 1e3
+
+
+@cache
+def core_probe() -> CoreProbe:
+    """The probe of this process: what it learned serves every measurement."""
+    return CoreProbe()
+
+
+class QuietCore:
+    """Waits for a quiet core and tells whether it stayed so; a reading within `tolerance` of the best is quiet.
+
+    It waits at most `patience` times as long as was measured, `credit_s` aside: a machine that is never quiet slows a
+    measurement down by a stated factor, and no more.
+    """
+
+    def __init__(
+        self, tolerance: float, *, patience: float = 3.0, credit_s: float = 1.0, probe: CoreProbe | None = None
+    ) -> None:
+        if not tolerance > 0:
+            raise InputError(f"quiet core: tolerance must be > 0, but got {tolerance}")
+        self._tolerance, self._patience, self._credit_s = tolerance, patience, credit_s
+        self._probe = probe or core_probe()
+        self._measured_s = self._waited_s = 0.0
+        self._before_us = 0.0
+        self._readings_us: list[float] = []
+        self._is_clean = True
+        self._start = 0.0
+
+    @property
+    def limit_us(self) -> float:
+        """Readings above this are of a busy core, by what is known now."""
+        return self._probe.best_us * (1 + self._tolerance)
+
+    @property
+    def waited_s(self) -> float:
+        """Spent on probing and waiting so far."""
+        return self._waited_s
+
+    def learn(self, reading_us: float) -> None:
+        """Take an earlier reading into account."""
+        self._probe.learn(reading_us)
+
+    def begin_visit(self) -> None:
+        """Forget the readings of the visit before."""
+        self._readings_us, self._is_clean = [], True
+
+    def wait(self) -> None:
+        """Return when the core is quiet, or patience is at an end."""
+        start = time.perf_counter()
+        most_s = max(0.0, self._credit_s + self._patience * self._measured_s - self._waited_s)
+        # Without naps in between: a core that slept is slow for a while, as if it had a neighbour.
+        while (reading_us := self._probe.read()) > self.limit_us and time.perf_counter() - start < most_s:
+            pass
+        self._before_us, self._start = reading_us, time.perf_counter()
+        self._waited_s += self._start - start
+
+    def stayed(self) -> bool:
+        """Whether the core was quiet before and after what was measured since `wait`."""
+        end = time.perf_counter()
+        self._measured_s += end - self._start
+        worst_us = max(self._before_us, self._probe.read())
+        self._waited_s += time.perf_counter() - end
+        self._readings_us.append(worst_us)
+        return worst_us <= self.limit_us
+
+    def end(self, *, is_clean: bool) -> None:
+        """Say whether what is kept of the visit was measured on a quiet core."""
+        self._is_clean = self._is_clean and is_clean
+
+    @property
+    def core_us(self) -> float | None:
+        """The median of this visit's quiet readings, or the worst reading where it was not clean."""
+        if not self._is_clean:
+            return max(self._readings_us, default=None)
+        quiet = sorted(one for one in self._readings_us if one <= self.limit_us)
+        return quiet[len(quiet) // 2] if quiet else None
+
+
+def _tiny_operators() -> Callable[[], object]:
+    import torch
+
+    tensor_4 = torch.ones(4)
+
+    def work() -> None:
+        # One mode for all readings: dispatch costs differ between them.
+        with torch.inference_mode():
+            for _ in range(_OPERATORS):
+                torch.relu(tensor_4)
+
+    return work
