@@ -51,9 +51,12 @@ _MOST_RANKS = 4
 
 def timeline_ranks(time: IterationTime, most: int = _MOST_RANKS) -> tuple[int, ...]:
     """The ranks worth looking at: those that others wait for, and the one that waits longest; at most `most`."""
-    last = list(dict.fromkeys(step.rank for step in time.schedule.critical_path()))[::-1]
-    waits_R = (time.schedule.start_s_TR - time.schedule.ready_s_TR).sum(axis=0)
-    chosen = dict.fromkeys((*last[: most - 1], int(np.argmax(waits_R)), *range(time.cluster.ranks)))
+    schedule = time.schedule
+    waits_TR = schedule.start_s_TR - schedule.ready_s_TR
+    caused_R = np.zeros(time.cluster.ranks)
+    np.add.at(caused_R, schedule.ready_s_TR.argmax(axis=1), waits_TR.sum(axis=1))
+    causing = [rank for rank in np.argsort(-caused_R, kind="stable").tolist() if caused_R[rank] > 0]
+    chosen = dict.fromkeys((*causing[: most - 1], int(waits_TR.sum(axis=0).argmax()), *range(time.cluster.ranks)))
     return tuple(sorted(list(chosen)[:most]))
 
 
@@ -65,9 +68,8 @@ def timeline_rows(time: IterationTime, ranks: Sequence[int] | None = None) -> Ro
     rows: Rows = []
     for row in time.timeline_rows(timeline_ranks(time) if ranks is None else tuple(ranks)):
         shared = {"lane": f"rank {row['rank']}, {row['stream']}", "rank": row["rank"], "task": row["task"]}
-        spans = ((row["start_ms"], row["end_ms"], _KINDS[row["stream"]], row["is_critical"]),)
-        if row["waiting_ms"] > 0:
-            spans = ((row["ready_ms"], row["start_ms"], WAITING, False), *spans)
+        spans = [(row["ready_ms"], row["start_ms"], WAITING, False)] if row["waiting_ms"] > 0 else []
+        spans.append((row["start_ms"], row["end_ms"], _KINDS[row["stream"]], row["is_critical"]))
         rows += [
             {
                 **shared,
@@ -163,8 +165,7 @@ def scaling_chart(rows: Rows) -> alt.LayerChart:
     lines = base.mark_line(point=alt.OverlayMarkDef(filled=True, size=50)).encode(y=y)
     last = base.transform_filter(f"datum.nodes == {counts[-1]}")
     names = last.mark_text(align="left", dx=9, fontSize=11).encode(y=y, text=alt.Text("efficiency:Q", format=".0%"))
-    chart: alt.LayerChart = alt.layer(ideal, lines, names)
-    return themed(chart.properties(width=460, height=300))
+    return themed(alt.LayerChart(layer=[ideal, lines, names]).properties(width=460, height=300))
 
 
 def load_rows(plan: ShardingPlan, time: IterationTime | None = None) -> Rows:
@@ -201,8 +202,7 @@ def load_chart(rows: Rows) -> alt.LayerChart:
     name = bound.mark_text(align="right", baseline="bottom", dy=-3, color=PALETTE[4], text="no plan is below").encode(
         x=alt.value("width")
     )
-    chart: alt.LayerChart = alt.layer(bars, line, name)
-    return themed(chart.properties(width=_WIDTH, height=220))
+    return themed(alt.LayerChart(layer=[bars, line, name]).properties(width=_WIDTH, height=220))
 
 
 def sensitivity_chart(rows: Rows) -> alt.LayerChart:
@@ -226,5 +226,4 @@ def sensitivity_chart(rows: Rows) -> alt.LayerChart:
         tooltip=[alt.Tooltip("constant:N"), alt.Tooltip("change:N"), alt.Tooltip("ms:Q", format=".3f")],
     )
     line = base.mark_rule(color=_GREY).encode(x="base_ms:Q")
-    chart: alt.LayerChart = alt.layer(bars, line)
-    return themed(chart.properties(width=460, height=max(60, 18 * len(order))))
+    return themed(alt.LayerChart(layer=[bars, line]).properties(width=460, height=max(60, 18 * len(order))))

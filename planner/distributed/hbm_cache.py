@@ -8,7 +8,7 @@ pass, or a sample.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Protocol
 
@@ -64,9 +64,20 @@ class LoggedReuse:
     times_K: Ids
     counts_K: Ids
     first_accesses: int
-    _edges_K: Floats
-    _misses_K: Floats
-    _footprints_K: Floats
+    # The share of accesses that come back later than each edge (0, then the times), and the footprint there.
+    _edges_K: Floats = field(init=False, repr=False)
+    _misses_K: Floats = field(init=False, repr=False)
+    _footprints_K: Floats = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        accesses = int(self.counts_K.sum()) + self.first_accesses
+        if accesses < 1 or self.times_K.shape != self.counts_K.shape:
+            raise InputError(f"reuse times: must count at least one access, a count for each, but got {self}")
+        misses_K = 1.0 - np.concatenate(([0], np.cumsum(self.counts_K))) / accesses
+        edges_K = np.concatenate(([0], self.times_K)).astype(np.float64)
+        footprints_K = np.concatenate(([0.0], np.cumsum(np.diff(edges_K) * misses_K[:-1])))
+        for name, values in (("_edges_K", edges_K), ("_misses_K", misses_K), ("_footprints_K", footprints_K)):
+            object.__setattr__(self, name, values)
 
     @classmethod
     def from_log(cls, ids_N: Ids, *, skip: int = 0) -> "LoggedReuse":
@@ -87,17 +98,10 @@ class LoggedReuse:
         times_N[order_N[1:]] = order_N[1:] - order_N[:-1]
         again_N = is_again_N[skip:]
         times_K, counts_K = np.unique(times_N[skip:][again_N], return_counts=True)
-        first = int(again_N.size - again_N.sum())
-        misses_K = 1.0 - np.concatenate(([0], np.cumsum(counts_K))) / again_N.size
-        edges_K = np.concatenate(([0], times_K)).astype(np.float64)
-        footprints_K = np.concatenate(([0.0], np.cumsum(np.diff(edges_K) * misses_K[:-1])))
         return cls(
             times_K=times_K,
             counts_K=counts_K.astype(np.int64),
-            first_accesses=first,
-            _edges_K=edges_K,
-            _misses_K=misses_K,
-            _footprints_K=footprints_K,
+            first_accesses=int(again_N.size - again_N.sum()),
         )
 
     def footprint(self, accesses: float) -> float:

@@ -106,7 +106,9 @@ def _tier(name: str, cluster: Cluster, factor: float) -> Cluster:
 def _bandwidth(place: str, collective: str, cluster: Cluster, factor: float) -> Cluster:
     network: Network = getattr(cluster, place)
     faster = network.faster(factor)
-    rates = {name: (faster if name == collective else network).bandwidth_bytes_per_s[name] for name in COLLECTIVES}
+    rates: dict[str, float] = {
+        name: (faster if name == collective else network).bandwidth_bytes_per_s[name] for name in COLLECTIVES
+    }
     measured = tuple(
         new if old.collective == collective else old for old, new in zip(network.measured, faster.measured, strict=True)
     )

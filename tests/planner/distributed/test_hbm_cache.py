@@ -95,3 +95,13 @@ def test_a_larger_cache_never_hits_less(rows: int, exponent: float, share: float
     small, large = lru_hit_rate(reuse, entries), lru_hit_rate(reuse, int(entries * growth))
     assert -1e-9 <= small <= large + 1e-3
     assert large <= 1 + 1e-9
+
+
+def test_a_histogram_of_reuse_times_will_do_without_its_log() -> None:
+    times_K, counts_K = np.array([1, 4]), np.array([6, 2])
+    reuse = LoggedReuse(times_K=times_K, counts_K=counts_K, first_accesses=2)
+    assert reuse.miss_rate(0) == 1.0
+    assert reuse.miss_rate(1) == pytest.approx(0.4)
+    assert reuse.footprint(3) == pytest.approx(1 + 2 * 0.4)
+    with pytest.raises(InputError, match="must count at least one access"):
+        LoggedReuse(times_K=times_K[:0], counts_K=counts_K[:0], first_accesses=0)
