@@ -1,0 +1,90 @@
+"""How the figures of model A follow what the paper leaves open, and each constant of the hardware."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from planner.distributed import get_cluster
+from planner.distributed.sensitivity import planned_for_other_hardware, sensitivity
+from planner.distributed.whatif import Scenario
+from tests.benchmarks.zionex_fit import Fit
+from tests.benchmarks.zionex_setup import FP32, NODES, Setting
+
+__all__ = ["assumption_rows", "constant_rows", "wrong_hardware"]
+
+Rows = list[dict[str, Any]]
+
+
+def assumption_rows(fit: Fit, *, quick: bool = False) -> Rows:
+    """`assumption, qps, exposed_comm_share, efficiency, precision_gain`: the fitted setting, then one change each."""
+    base = fit.applied(Setting())
+    return [
+        {"assumption": name, **_figures(setting)}
+        for name, setting in {"as fitted": base, **_variations(base, quick=quick)}.items()
+    ]
+
+
+def _figures(setting: Setting) -> dict[str, float]:
+    time = setting.time
+    return {
+        "qps": time.qps,
+        "exposed_comm_share": time.exposed_comm_share,
+        "efficiency": time.qps / replace(setting, nodes=1).time.qps / NODES,
+        "precision_gain": time.qps / replace(setting, collectives=FP32).time.qps - 1,
+    }
+
+
+def _variations(base: Setting, *, quick: bool) -> Mapping[str, Setting]:
+    given, share = base.assumptions, base.compute_share
+    dense = {
+        "layers at the benchmark's GEMM rate": replace(base, compute_share=1.0),
+        "half the fitted GEMM rate": replace(base, compute_share=share / 2),
+        "638 MFLOP are forward and backward": replace(base, assumptions=replace(given, flops="whole")),
+        "dense parameters half of 638 M": replace(base, assumptions=replace(given, dense_parameters="flops")),
+        "a fifth of the layers before the interaction": replace(base, assumptions=replace(given, bottom_share=0.2)),
+        "look-ups and layers on one stream": replace(base, lookups_beside_dense=False),
+    }
+    network = {
+        "all transfers take turns": replace(base, is_network_shared=True),
+        "AlltoAll as fast on 2 nodes as on 16": replace(base, node_exponent=0.0),
+        "AlltoAll slows in proportion to nodes": replace(base, node_exponent=1.0),
+        "full bandwidth at any message size": replace(base, half_message_bytes=0.0),
+        "half of it at 32 MB": replace(base, half_message_bytes=32e6),
+        "batch of 256K": replace(base, batch_per_rank=2048),
+    }
+    if quick:
+        return {**dense, **network}
+    tables = {
+        f"{count} tables": replace(base, assumptions=replace(given, tables=count)) for count in (500, 750, 1500, 2000)
+    }
+    unlike = {
+        f"sizes of tables: sigma {sigma:g}": replace(base, assumptions=replace(given, spread=sigma))
+        for sigma in (0.25, 1.0)
+    }
+    return {**tables, **unlike, **dense, **network}
+
+
+def constant_rows(fit: Fit) -> Rows:
+    """Fields of `Sensitivity`, with `elasticity` and the iteration as it is (`base_ms`), for the fitted model A."""
+    setting = fit.applied(Setting())
+    base_ms = setting.time.iteration_ms
+    return [
+        {
+            "constant": one.constant,
+            "factor": one.factor,
+            "divided_ms": one.divided_ms,
+            "multiplied_ms": one.multiplied_ms,
+            "elasticity": one.elasticity,
+            "base_ms": base_ms,
+        }
+        for one in sensitivity(setting.job, setting.plan)
+        if abs(one.elasticity) > 1e-4
+    ]
+
+
+def wrong_hardware(fit: Fit) -> dict[str, float]:
+    """What planning with a V100's and the older platform's constants costs: `own_ms, other_ms`."""
+    setting = fit.applied(Setting())
+    scenario = Scenario(job=setting.job, cluster=setting.cluster)
+    own_ms, other_ms = planned_for_other_hardware(scenario, get_cluster("zion"))
+    return {"own_ms": own_ms, "other_ms": other_ms}
