@@ -40,6 +40,7 @@ RUNG_SHARES = (1 / 9, 1 / 3, 1.0)
 CONFIG = TrainingConfig(epochs=1, batch_size=1024, maximum_rows=120_000)
 SECTION = SearchSection(
     objectives=("auc", "latency_ms", "parameter_bytes"),
+    constraints={"latency_ms": 0.35, "parameter_bytes": "400 kB"},
     latency_batch=128,
     space=SpaceSection(
         representation=(

@@ -1,0 +1,162 @@
+"""Our search against random search, plain TPE and plain NSGA-II: what each budget of training buys."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from statistics import fmean, median
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from planner.cost_model.catalogue import RooflineDeviceModel
+from planner.cost_model.composition import CostModel
+from planner.pipeline.searching import StudyPredictor, StudyTrainer
+from planner.search import Predictor, SearchTask
+from planner.search.hypervolume import reference_point
+from planner.search.objective import infeasible_reason, predicted_costs
+from planner.study import DeviceSection, TrainingSection
+from representations.components import work_of
+from tests.benchmarks.benchmark import Benchmark, Figures, main
+from tests.benchmarks.search_methods import METHODS, OURS, guided_search
+from tests.benchmarks.search_page import charts, describe
+from tests.benchmarks.search_replay import Curve, Ledger, TableTrainer, curve_of, front_keys, run_method, share_to
+from tests.benchmarks.search_table import CONFIG, RUNG_SHARES, SearchTable, distinct_candidates, load_splits, read_table
+
+__all__ = ["BENCHMARK"]
+
+SEEDS = (0, 1, 2, 3, 4)
+# Of the seconds that all trainings of the table took.
+BUDGET_SHARE = 0.15
+FOUND_WITH = 0.1
+LIVE_SECONDS = 60.0
+_GRID = 200
+_DEVICE = DeviceSection(name="cpu", kind="xeon-e5-2680v4")
+
+
+def predictor(task: SearchTask) -> Predictor:
+    """Costs of a query of 128 samples on a published processor, so that they are the same wherever this runs."""
+    models = {"cpu": RooflineDeviceModel(hardware=_DEVICE.hardware, work=work_of)}
+    zipf = dict.fromkeys((feature.name for feature in task.features), 1.05)
+    return StudyPredictor(cost_model=CostModel(models=models), batch=task.latency_batch, zipf=zipf)
+
+
+def allowed(task: SearchTask, predict: Predictor) -> dict[str, dict[str, float]]:
+    """The predicted costs of the candidates that no constraint rules out, by their keys."""
+    found = {}
+    for key, candidate in distinct_candidates(task).items():
+        costs = predicted_costs(predict(candidate.model), task.latency_device)
+        if not infeasible_reason(costs, task.section.limits):
+            found[key] = costs
+    return found
+
+
+def reference_of(task: SearchTask, costs: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+    """Fixed before any search: the constraints, chance, and a tenth beyond the dearest."""
+    dearest = {name: max(one[name] for one in costs.values()) for name in next(iter(costs.values()))}
+    return reference_point(task.section.objectives, task.section.limits, dearest)
+
+
+def replayed(table: SearchTable, predict: Predictor, seeds: Sequence[int], budget_s: float) -> dict[str, list[Ledger]]:
+    """Every method on the table, by seed."""
+    train = TableTrainer(table=table)
+    return {
+        name: [run_method(method, table.task, predict, train, budget_s, seed) for seed in seeds]
+        for name, method in METHODS.items()
+    }
+
+
+def front_found(table: SearchTable, predict: Predictor, seeds: Sequence[int]) -> dict[str, Any]:
+    """How much of the true front our search trains to the end with a tenth of the space's trainings."""
+    costs = allowed(table.task, predict)
+    values = {key: {**costs[key], "auc": table.trainings[key].rungs[-1].validation.auc} for key in costs}
+    true = set(front_keys(values, table.task.section.objectives))
+    trainings = FOUND_WITH * len(costs)
+    shares, counts = [], []
+    for seed in seeds:
+        method = partial(guided_search, trials=trainings)
+        ledger = run_method(method, table.task, predict, TableTrainer(table=table), float("inf"), seed)
+        shares.append(len(true & {event.key for event in ledger.events}) / len(true))
+        counts.append(ledger.trained_s)
+    return {
+        "front_found_share": fmean(shares),
+        "front_found_shares": shares,
+        "front_size": len(true),
+        "allowed": len(costs),
+        "trainings": trainings,
+        "trained_s": fmean(counts),
+    }
+
+
+def live(task: SearchTask, predict: Predictor, reference: Mapping[str, float], seconds: float) -> list[dict[str, Any]]:
+    """One run of each method that really trains."""
+    section = TrainingSection(epochs=CONFIG.epochs, batch_size=CONFIG.batch_size, rows=CONFIG.maximum_rows)
+    splits = load_splits()
+    rows = []
+    for name, method in METHODS.items():
+        with TemporaryDirectory() as folder:
+            train = StudyTrainer(splits=splits, section=section, rungs=RUNG_SHARES, carried=Path(folder))
+            ledger = run_method(method, task, predict, train, seconds, 0)
+        curve = curve_of(ledger.events, reference)
+        rows.append({"method": name, "trainings": len(ledger.events), "steps": ledger.steps, "volume": curve.final})
+    return rows
+
+
+def _measure(quick: bool) -> Figures:
+    table = read_table()
+    task, predict = table.task, predictor(table.task)
+    reference = reference_of(task, allowed(task, predict))
+    seeds = SEEDS[:2] if quick else SEEDS
+    budget_s = BUDGET_SHARE * table.seconds
+    found = replayed(table, predict, seeds, budget_s)
+    curves = {name: [curve_of(ledger.events, reference) for ledger in ledgers] for name, ledgers in found.items()}
+    grid_s = np.linspace(0, budget_s, _GRID + 1)
+    finals = {name: fmean(curve.final for curve in some) for name, some in curves.items()}
+    return {
+        **{
+            f"budget_share_to_{name}": share_to(curves[OURS], finals[name], budget_s)
+            for name in METHODS
+            if name != OURS
+        },
+        **front_found(table, predict, seeds),
+        "seeds": len(seeds),
+        "budget_s": budget_s,
+        "table_s": table.seconds,
+        "candidates": len(table.trainings),
+        "limits": dict(task.section.limits),
+        "reference": reference,
+        "methods": [_method_row(name, found[name], curves[name], curves[OURS], budget_s) for name in METHODS],
+        "curves": {name: [_mean_at(some, time_s) for time_s in grid_s] for name, some in curves.items()},
+        "live": live(task, predict, reference, LIVE_SECONDS) if not quick else [],
+    }
+
+
+def _mean_at(curves: Sequence[Curve], time_s: float) -> float:
+    return fmean(float(curve.at(np.array([time_s]))[0]) for curve in curves)
+
+
+def _method_row(
+    name: str, ledgers: Sequence[Ledger], curves: Sequence[Curve], ours: Sequence[Curve], budget_s: float
+) -> dict[str, Any]:
+    own = [share_to([mine], curve.final, budget_s) for mine, curve in zip(ours, curves, strict=True)]
+    return {
+        "method": name,
+        "volume": fmean(curve.final for curve in curves),
+        "volumes": [curve.final for curve in curves],
+        "trainings": fmean(len(ledger.events) for ledger in ledgers),
+        "own_s": fmean(ledger.elapsed_s - ledger.trained_s for ledger in ledgers),
+        "median_share": median(1.0 if share is None else share for share in own),
+        "not_reached": sum(share is None for share in own),
+    }
+
+
+BENCHMARK = Benchmark(
+    name="search",
+    title="Architecture search: what a budget of training buys",
+    measure=_measure,
+    describe=describe,
+    charts=charts,
+)
+
+if __name__ == "__main__":
+    main(BENCHMARK)

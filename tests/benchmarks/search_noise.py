@@ -1,0 +1,179 @@
+"""A search on a click log of a million rows: what capacity do features of very many ids get that are noise?"""
+
+import resource
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from planner.cost_model.catalogue import RooflineDeviceModel
+from planner.cost_model.composition import CostModel
+from planner.pipeline.searching import StudyPredictor, StudyTrainer
+from planner.search import SearchResult, SearchTask, TrialRecord, run_search
+from planner.study import DeviceSection, ModelSection, SearchSection, TrainingSection
+from planner.study.space import GroupSection, SpaceSection
+from profiles.units import format_bytes
+from representations.components import work_of
+from representations.datasets import Splits, load_dataset, split_dataset
+from tests.benchmarks.benchmark import Benchmark, Figures, main
+from tests.benchmarks.markdown import bullets, percent, table
+from tests.benchmarks.planted_clicks import PlantedClicks, write_clicks
+
+__all__ = ["BENCHMARK", "noise_bytes", "search_clicks"]
+
+RUNGS = (1 / 9, 1 / 3, 1.0)
+# Differences of AUC below this are not told from chance by one seed.
+_ALIKE = 0.002
+_DEVICE = DeviceSection(name="cpu", kind="xeon-e5-2680v4")
+
+
+def space_of(clicks: PlantedClicks) -> SpaceSection:
+    """Planted and noise features choose apart: tables of all or few of their rows, or a DHE."""
+    noise = GroupSection(
+        name="many-ids",
+        features=clicks.noise_names,
+        representation=("table", "dhe"),
+        kept_rows=(1.0, 0.1, 0.001),
+        dhe_k=(8, 64),
+        dhe_width=(8,),
+        dhe_depth=(1,),
+    )
+    planted = GroupSection(
+        name="few-ids",
+        features=clicks.names[: len(clicks.planted)],
+        representation=("table", "dhe"),
+        kept_rows=(1.0, 0.25),
+        dhe_k=(8, 64),
+        dhe_width=(16,),
+        dhe_depth=(1,),
+    )
+    return SpaceSection(dim=(4, 8), groups=(noise, planted))
+
+
+def search_clicks(splits: Splits, clicks: PlantedClicks, trials: int, batch_size: int, folder: Path) -> SearchResult:
+    """The guided search for AUC, latency and bytes, with the cost model's estimates for a published processor."""
+    task = SearchTask(
+        features=splits.features,
+        dense_features=splits.dense_features,
+        section=SearchSection(
+            trials=trials, objectives=("auc", "latency_ms", "parameter_bytes"), space=space_of(clicks)
+        ),
+        latency_device="cpu",
+        latency_batch=128,
+        model=ModelSection(bottom_mlp=(16, 8), top_mlp=(32, 1)),
+    )
+    models = {"cpu": RooflineDeviceModel(hardware=_DEVICE.hardware, work=work_of)}
+    predict = StudyPredictor(
+        cost_model=CostModel(models=models), batch=128, zipf=dict.fromkeys((f.name for f in splits.features), 1.0)
+    )
+    section = TrainingSection(epochs=1, batch_size=batch_size)
+    train = StudyTrainer(splits=splits, section=section, rungs=RUNGS, carried=folder / "carried")
+    (folder / "carried").mkdir()
+    return run_search(task, predict, train, directory=folder / "search", sampler="guided")
+
+
+def noise_bytes(trial: TrialRecord, clicks: PlantedClicks) -> int:
+    """What the features of noise take of a trial's model."""
+    pairs = zip(trial.model.features, trial.model.embeddings, strict=True)
+    return sum(embedding.parameter_bytes(feature) for feature, embedding in pairs if feature.name in clicks.noise_names)
+
+
+def summary(result: SearchResult, clicks: PlantedClicks) -> dict[str, Any]:
+    """The best trial, and the one of the fewest bytes for noise that is as good."""
+    best = max(result.feasible, key=lambda trial: trial.auc or 0.0)
+    alike = [trial for trial in result.feasible if (trial.auc or 0.0) >= (best.auc or 0.0) - _ALIKE]
+    least = min(alike, key=lambda trial: noise_bytes(trial, clicks))
+    most = max(result.feasible, key=lambda trial: noise_bytes(trial, clicks))
+    rows = [
+        {
+            "what": what,
+            "name": trial.model.name,
+            "auc": trial.auc,
+            "test_auc": trial.test.get("auc"),
+            "noise_bytes": noise_bytes(trial, clicks),
+            "parameter_bytes": trial.parameter_bytes,
+        }
+        for what, trial in (("best AUC", best), ("as good, least for noise", least), ("most for noise", most))
+    ]
+    return {"rows": rows, "noise_share": noise_bytes(least, clicks) / max(noise_bytes(most, clicks), 1)}
+
+
+def _measure(quick: bool) -> Figures:
+    clicks = PlantedClicks(noise=(20_000, 30_000)) if quick else PlantedClicks()
+    rows = 60_000 if quick else 1_000_000
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        write_clicks(folder / "clicks.tsv", rows, clicks)
+        file_bytes = (folder / "clicks.tsv").stat().st_size
+        begin_s = time.perf_counter()
+        dataset = load_dataset("criteo-kaggle", folder / "clicks.tsv", features=clicks.names)
+        splits = split_dataset(dataset, "random", 0)
+        read_s = time.perf_counter() - begin_s
+        result = search_clicks(splits, clicks, 4 if quick else 12, 1024 if quick else 4096, folder)
+        search_s = time.perf_counter() - begin_s - read_s
+    return {
+        "rows_in_file": rows,
+        "file_bytes": file_bytes,
+        "read_s": read_s,
+        "search_s": search_s,
+        "trials": len(result.trials),
+        "whole_trainings": len(result.feasible),
+        "ids": {feature.name: feature.cardinality for feature in splits.features},
+        "noise": list(clicks.noise_names),
+        "peak_memory_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+        **summary(result, clicks),
+    }
+
+
+def _describe(report: Mapping[str, Any]) -> list[str]:
+    lines = [
+        (
+            row["what"],
+            row["name"],
+            f"{row['auc']:.4f}",
+            f"{row['test_auc']:.4f}",
+            format_bytes(row["noise_bytes"]),
+            format_bytes(row["parameter_bytes"]),
+        )
+        for row in report["rows"]
+    ]
+    columns = ("trial", "model", "AUC, validation", "AUC, test", "bytes for noise", "bytes in all")
+    return [
+        _introduction(report),
+        table(columns, lines),
+        bullets(
+            [
+                (
+                    f"As good as the best (within {_ALIKE} of AUC): {percent(report['noise_share'])} of the most bytes "
+                    "that a trial spent on noise."
+                ),
+                (
+                    f"Reading took {report['read_s']:.0f} s, the search {report['search_s']:.0f} s; the process held "
+                    f"at most {format_bytes(report['peak_memory_bytes'])}."
+                ),
+            ]
+        ),
+    ]
+
+
+def _introduction(report: Mapping[str, Any]) -> str:
+    ids = ", ".join(f"{name} {count:,}" for name, count in report["ids"].items())
+    return (
+        f"A click log in Criteo's format of {report['rows_in_file']:,} generated rows "
+        f"({format_bytes(report['file_bytes'])}). Labels depend on the features of few ids and on pairs of them; "
+        f"{', '.join(report['noise'])} are noise (ids: {ids}). Both groups choose apart between tables of all or few "
+        f"of their rows and DHEs. The search of {report['trials']} trials ({report['whole_trainings']} trained to the "
+        "end) is for AUC, latency and bytes."
+    )
+
+
+BENCHMARK = Benchmark(
+    name="search_noise",
+    title="A search finds that noise needs no capacity",
+    measure=_measure,
+    describe=_describe,
+)
+
+if __name__ == "__main__":
+    main(BENCHMARK)

@@ -1,0 +1,118 @@
+"""The page on searches."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from profiles.units import format_bytes
+from tests.benchmarks.markdown import bullets, percent, significant, table
+
+__all__ = ["charts", "describe"]
+
+_NAMES = {"ours": "this project's search", "random": "random search", "tpe": "Optuna TPE", "nsga2": "Optuna NSGA-II"}
+_WIDTH, _HEIGHT = 620, 300
+_MEANING = """\
+- **Replay**: a method asks for a training, and gets the scores and the seconds that the table holds for it. All of the
+  method's own time is added, screening included. Seconds of trainings are CPU time of one thread, taken while other
+  work shared the machine, so that only their ratios mean anything.
+- **Rungs**: each training was judged after a ninth, a third and all of its steps; only this project's search stops
+  early, and pays for what it goes on with alone.
+- **Constraints** are known to all methods alike: a candidate that the cost model rules out costs nothing, and none is
+  trained twice. Plain Optuna is told them as constraints.
+- **Hypervolume**: a method's whole trainings are compared by validation rows, and the front that these choose counts
+  with its scores on test rows, which no method saw. The reference point was fixed before any search.
+- **Budget share**: how much of the budget this project's search needs until the mean of its hypervolumes over seeds is
+  at the other's final mean, for good."""
+
+
+def describe(report: Mapping[str, Any]) -> list[str]:
+    """The blocks of the page."""
+    blocks = [_introduction(report), _comparison(report), "![Hypervolume over the budget](images/search.svg)"]
+    blocks += ["## What the figures mean", _MEANING, "## Front of the whole space", _front(report)]
+    if report["live"]:
+        blocks += ["## One run of each that really trains", _live(report)]
+    return blocks
+
+
+def charts(report: Mapping[str, Any]) -> dict[str, str]:
+    """Mean hypervolume over the share of the budget, a line per method."""
+    import altair as alt
+    import polars as pl
+    import vl_convert
+
+    from profiles.charts import themed
+
+    rows = [
+        {"method": _NAMES[name], "share": place / (len(volumes) - 1), "volume": volume}
+        for name, volumes in report["curves"].items()
+        for place, volume in enumerate(volumes)
+    ]
+    order = list(_NAMES.values())
+    chart = alt.Chart(pl.DataFrame(rows), width=_WIDTH, height=_HEIGHT).mark_line(interpolate="step-after")
+    least = min(row["volume"] for row in rows if row["share"] > 0.05)
+    chart = chart.encode(
+        x=alt.X("share:Q", title="share of the budget", axis=alt.Axis(format="%")),
+        y=alt.Y("volume:Q", title="hypervolume on test rows", scale=alt.Scale(zero=False, domainMin=least, clamp=True)),
+        color=alt.Color("method:N", title=None, sort=order, legend=alt.Legend(labelLimit=240)),
+        strokeDash=alt.StrokeDash("method:N", sort=order, legend=None),
+    )
+    svg: str = vl_convert.vegalite_to_svg(themed(chart).to_json())
+    return {"search": svg}
+
+
+def _introduction(report: Mapping[str, Any]) -> str:
+    limits = ", ".join(
+        f"{name} at most {format_bytes(value) if name == 'parameter_bytes' else f'{value:g}'}"
+        for name, value in report["limits"].items()
+    )
+    return (
+        f"{report['candidates']} candidates of eight representations on the bundled flights, each trained once "
+        f"({report['table_s']:,.0f} s in all) and kept with its scores; {report['allowed']} of them are within the "
+        f"constraints ({limits}). Objectives: AUC, latency of a query of 128 samples on a published processor (from "
+        f"the cost model), and parameter bytes. Each method has {report['budget_s']:,.0f} s, and "
+        f"{report['seeds']} seeds."
+    )
+
+
+def _comparison(report: Mapping[str, Any]) -> str:
+    lines = [
+        (
+            _NAMES[row["method"]],
+            f"{row['volume']:.4f}",
+            f"{row['trainings']:.1f}",
+            significant(row["own_s"]),
+            "" if row["method"] == "ours" else _share(report[f"budget_share_to_{row['method']}"]),
+            "" if row["method"] == "ours" else percent(row["median_share"]),
+        )
+        for row in report["methods"]
+    ]
+    columns = (
+        "method",
+        "hypervolume at the end",
+        "whole trainings",
+        "own time (s)",
+        "budget share to reach it",
+        "median over seeds",
+    )
+    return table(columns, lines)
+
+
+def _share(share: float | None) -> str:
+    return "not reached" if share is None else percent(share)
+
+
+def _front(report: Mapping[str, Any]) -> str:
+    shares = ", ".join(percent(share) for share in report["front_found_shares"])
+    return bullets([
+        (f"All {report['allowed']} allowed candidates are trained in the table, so the true front by validation is "
+        f"known: {report['front_size']} candidates."),
+        (f"With the seconds of {report['trainings']:.1f} trainings (a tenth of them) this project's search trains "
+        f"{percent(report['front_found_share'])} of that front to the end ({shares} by seed)."),
+    ])  # fmt: skip
+
+
+def _live(report: Mapping[str, Any]) -> str:
+    lines = [
+        (_NAMES[row["method"]], f"{row['volume']:.4f}", str(row["trainings"]), str(row["steps"]))
+        for row in report["live"]
+    ]
+    return table(("method", "hypervolume", "whole trainings", "trainings and parts of them"), lines)
