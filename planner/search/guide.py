@@ -34,7 +34,10 @@ _NEVER = -1
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Forecast:
-    """What the surrogate says of each candidate after a whole training, in the objective's own units as a cost."""
+    """What the surrogate says of each candidate after a whole training, in the objective's own units as a cost.
+
+    `std_N` is of what can be known before training; what is luck in one training promises no gain.
+    """
 
     mean_N: Floats
     std_N: Floats
@@ -146,8 +149,8 @@ class Guide:
     def _expected(self) -> tuple[Floats, Floats]:
         """Means of all uncertain objectives after a whole training, [N, U], and the first one's standard deviation."""
         places = np.arange(len(self._pool))
-        predicted = [one.predict(self._pool.scaled_NX, places) for one in self._surrogates()]
-        mean_NU = np.stack([mean for mean, _ in predicted], axis=1)
+        predicted = [one.predict_apart(self._pool.scaled_NX, places) for one in self._surrogates()]
+        mean_NU = np.stack([mean for mean, _, _ in predicted], axis=1)
         if self._prior is not None:
             mean_NU[:, 0] += self._prior.mean_N
         return mean_NU, predicted[0][1]

@@ -78,20 +78,32 @@ class Surrogate:
 
     def predict(self, features_NX: Floats, candidate_N: NDArray[np.intp] | None = None) -> tuple[Floats, Floats]:
         """Mean and standard deviation after a whole training, both [N]; `candidate_N` tells which were begun."""
+        mean_N, std_N, chance = self.predict_apart(features_NX, candidate_N)
+        return mean_N, np.hypot(std_N, chance)
+
+    def predict_apart(
+        self, features_NX: Floats, candidate_N: NDArray[np.intp] | None = None
+    ) -> tuple[Floats, Floats, float]:
+        """Means, the standard deviations of what features explain, and that of what is chance in one training.
+
+        An unseen twin of a known candidate has none of the former, and promises nothing but luck.
+        """
         candidates_N = np.full(len(features_NX), -1, dtype=np.intp) if candidate_N is None else candidate_N
         blocks = range(0, max(len(features_NX), 1), _BLOCK)
         parts = [self._predict(features_NX[i : i + _BLOCK], candidates_N[i : i + _BLOCK]) for i in blocks]
-        return np.concatenate([mean for mean, _ in parts]), np.concatenate([std for _, std in parts])
+        variances = np.exp(self.theta_P[:4])
+        chance = self._scale * float(np.sqrt(variances[_U] + variances[_NOISE]))
+        return np.concatenate([mean for mean, _ in parts]), np.concatenate([std for _, std in parts]), chance
 
     def _predict(self, features_NX: Floats, candidate_N: NDArray[np.intp]) -> tuple[Floats, Floats]:
         variances, lengths_X = np.exp(self.theta_P[:4]), np.exp(self.theta_P[4:])
         alike_NO = np.exp(-0.5 * _squares(features_NX / lengths_X, self._seen.features_OX / lengths_X))
+        explained_NO = variances[_F] * alike_NO + _SHIFT
         same_NO = candidate_N[:, None] == self._seen.candidate_O
-        cross_NO = variances[_F] * alike_NO + variances[_U] * same_NO + _SHIFT
-        white_NO = cross_NO @ self._whitener_OO.T
-        prior = variances[_F] + variances[_U] + variances[_NOISE] + _SHIFT
-        variance_N = np.maximum(prior - (white_NO**2).sum(axis=1), 1e-12)
-        return self._centre + self._scale * (cross_NO @ self._weights_O), self._scale * np.sqrt(variance_N)
+        white_NO = explained_NO @ self._whitener_OO.T
+        variance_N = np.maximum(variances[_F] + _SHIFT - (white_NO**2).sum(axis=1), 1e-12)
+        mean_N = self._centre + self._scale * ((explained_NO + variances[_U] * same_NO) @ self._weights_O)
+        return mean_N, self._scale * np.sqrt(variance_N)
 
 
 def fit_surrogate(seen: Observations, start_P: Floats | None = None, *, steps: int = 30) -> Surrogate:

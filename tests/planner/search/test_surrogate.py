@@ -74,12 +74,18 @@ def observe_first(seen: Observations, count: int) -> Observations:
     )
 
 
-def test_a_begun_candidate_is_known_better_than_its_twin() -> None:
-    seen = with_rungs(observe(10))
-    begun = observe_first(seen, 9)
-    twin_NX = np.repeat(begun.features_OX[:1], 2, axis=0)
-    _, std_N = fit_surrogate(begun).predict(twin_NX, np.array([0, 99]))
-    assert std_N[0] < std_N[1]
+def test_a_begun_candidate_is_known_by_its_own_score_and_its_twin_by_the_features() -> None:
+    seen = observe(30, noise=0.05)
+    twin_NX = np.repeat(seen.features_OX[:1], 2, axis=0)
+    mean_N, _ = fit_surrogate(seen).predict(twin_NX, np.array([0, 99]))
+    assert abs(mean_N[0] - seen.value_O[0]) < abs(mean_N[1] - seen.value_O[0])
+
+
+def test_a_candidate_among_known_ones_leaves_little_to_learn() -> None:
+    surrogate = fit_surrogate(observe(60, noise=0.003))
+    _, std_N, chance = surrogate.predict_apart(np.array([[0.0] * 5, [9.0] * 5]))
+    assert std_N[0] < 0.5 * std_N[1]
+    assert 0.001 < chance < 0.02
 
 
 def test_equal_values_say_so() -> None:
