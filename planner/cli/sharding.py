@@ -188,7 +188,6 @@ def _answer(request: "ShardRequest", *, comms_bench: bool, comms: Path | None) -
     if comms_bench and comms is not None:
         raise typer.BadParameter("--comms-bench measures what --comms reads; name one of them")
     if comms_bench:
-        message("measuring collectives on this machine")
         measured, result = measure_network(request)
         return with_comms(answer_request(measured), request, result)
     if comms is None:

@@ -147,7 +147,8 @@ def with_outlook(answer: ShardAnswer) -> ShardAnswer:
     counts = [1]
     while counts[-1] * 2 < scenario.cluster.nodes:
         counts.append(counts[-1] * 2)
-    notes, curve = answer.notes, ()
+    notes = answer.notes
+    curve: tuple[ScalingPoint, ...] = ()
     try:
         curve = scaling_curve(
             scenario.job,

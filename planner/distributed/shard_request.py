@@ -48,9 +48,9 @@ def request_from_study(path: Path) -> ShardRequest:
     body = read_toml(path)
     if body.get("schema") != SCHEMA:
         raise InputError(f"{path}: schema: must be {SCHEMA!r}, but got {shown(body.get('schema'))}")
-    for section in ("cluster", "sharding"):
-        if section not in body:
-            raise InputError(f"{path}: {section}: is missing; recplan shard needs [cluster] and [sharding]")
+    for key in ("cluster", "sharding"):
+        if key not in body:
+            raise InputError(f"{path}: {key}: is missing; recplan shard needs [cluster] and [sharding]")
     if any(key in body for key in _SERVING):
         study = study_from_object(body, str(path), path.parent)
         if study.cluster is None or study.sharding is None:

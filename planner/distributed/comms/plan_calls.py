@@ -14,9 +14,9 @@ _FLOAT_BYTES = 4
 
 
 def plan_calls(job: TrainingJob, plan: ShardingPlan) -> tuple[CollectiveCall, ...]:
-    """In their order, sized as the rank that sends most: pooled embeddings, their gradients, dense gradients.
+    """In their order, sized as the rank that sends most: ids, pooled embeddings, their gradients, dense gradients.
 
-    Dense gradients are those of one stack of layers a call; ids, which are a few bytes each, are left out.
+    Dense gradients are those of one stack of layers a call.
     """
     return tuple(
         CollectiveCall(collective=collective, message_bytes=round(size))
@@ -26,17 +26,13 @@ def plan_calls(job: TrainingJob, plan: ShardingPlan) -> tuple[CollectiveCall, ..
 
 
 def _messages(job: TrainingJob, plan: ShardingPlan) -> Iterator[tuple[Collective, float]]:
-    traffic = embedding_traffic(plan, job.batch_per_rank)
-    sent, scattered, inside = (
-        float(numbers.max()) for numbers in (traffic.sent_R, traffic.scattered_R, traffic.node_scattered_R)
+    traffic = embedding_traffic(
+        plan,
+        job.batch_per_rank,
+        forward_bytes=BYTES_PER_NUMBER[job.forward_dtype],
+        backward_bytes=BYTES_PER_NUMBER[job.backward_dtype],
     )
-    forward, backward = (BYTES_PER_NUMBER[dtype] for dtype in (job.forward_dtype, job.backward_dtype))
-    yield "reduce_scatter", inside * forward
-    yield "all_to_all", sent * forward
-    yield "reduce_scatter", scattered * forward
-    yield "all_to_all", sent * backward
-    yield "all_gather", scattered * backward
-    yield "all_gather", inside * backward
+    for message in (*traffic.input, *traffic.forward, *traffic.backward):
+        yield message.collective, float(message.bytes_R.max())
     for stack in (job.top, job.bottom, job.per_id):
         yield "all_reduce", float(stack.parameters * _FLOAT_BYTES)
-    yield "all_reduce", traffic.replicated_numbers * _FLOAT_BYTES

@@ -50,7 +50,7 @@ def run_job(job: CommsJob) -> CommsResult:
     device = torch.device("cuda" if dist.get_backend() == "nccl" else "cpu")
     per_node = int(os.environ.get("LOCAL_WORLD_SIZE", dist.get_world_size()))
     return CommsResult(
-        backend=dist.get_backend(),
+        backend="nccl" if device.type == "cuda" else "gloo",
         nodes=max(1, dist.get_world_size() // per_node),
         devices_per_node=per_node,
         fixed=tuple(_timed([call], job.repeats, device)[0] for call in job.fixed),

@@ -23,14 +23,14 @@ _COLLECTIVE_OF: Mapping[Any, Collective] = {
 }
 
 
-class RecordCollectives(TorchDispatchMode):
+class RecordCollectives(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's hook for subclasses is untyped
     """A context in which `torch.distributed`'s collectives are noted in `calls`, in their order, and run as ever.
 
     Works with every backend, below whatever library makes the calls; of one rank.
     """
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]  # as above
         self.calls: list[CollectiveCall] = []
 
     def __torch_dispatch__(

@@ -88,7 +88,7 @@ def measured_cluster(cluster: Cluster, result: CommsResult, *, replayed: bool = 
         )
     network = cluster.network_of(result.nodes)
     measured = replace(network, measured=(*network.measured, *result.points(replayed=replayed)))
-    return replace(cluster, **{"intra" if result.nodes == 1 else "inter": measured})
+    return replace(cluster, intra=measured) if result.nodes == 1 else replace(cluster, inter=measured)
 
 
 def replay_beside_predicted(cluster: Cluster, result: CommsResult) -> tuple[ReplayedCall, ...]:

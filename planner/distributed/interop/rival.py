@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-from torch.distributed.optim import _apply_optimizer_in_backward
+from torch.distributed.optim.apply_optimizer_in_backward import _apply_optimizer_in_backward
 from torchrec import optim as torchrec_optim
 from torchrec.distributed.embeddingbag import EmbeddingBagCollectionSharder
 from torchrec.distributed.planner import EmbeddingShardingPlanner, Topology
@@ -68,14 +68,22 @@ def plan_with_torchrec(
     require_unique_names(tables)
     figures = torchrec_figures(cluster, constants)
     options: list[ShardingOption] = []
+
+    def keep(best: list[ShardingOption]) -> list[ShardingOption]:
+        options.extend(best)
+        return best
+
     planner = EmbeddingShardingPlanner(
         topology=_topology(figures),
         batch_size=batch_per_rank,
-        constraints={table.name: _constraint(table, in_device_memory=in_device_memory) for table in tables},
+        constraints={
+            name: _constraint(table, in_device_memory=in_device_memory)
+            for name, table in zip(_aliases(tables), tables, strict=True)
+        },
         storage_reservation=FixedPercentageStorageReservation(0.0),
         stats=[],
         debug=False,
-        callbacks=[lambda best: options.extend(best) or best],
+        callbacks=[keep],
         timeout_seconds=timeout_s,
     )
     collection = _collection(tables)
@@ -110,24 +118,30 @@ def _constraint(table: EmbeddingTable, *, in_device_memory: bool) -> ParameterCo
     return ParameterConstraints(pooling_factors=[table.pooling], compute_kernels=kernels)
 
 
+def _aliases(tables: Sequence[EmbeddingTable]) -> list[str]:
+    """Names that a module can have: of a table called `half` or `a.b`, torch would make no submodule."""
+    return [f"table_{i}" for i in range(len(tables))]
+
+
 def _collection(tables: Sequence[EmbeddingTable]) -> EmbeddingBagCollection:
-    """On the meta device, with the optimizer that its state is counted by."""
+    """On the meta device, under aliases, with the optimizer that its state is counted by."""
+    named = dict(zip(_aliases(tables), tables, strict=True))
     collection = EmbeddingBagCollection(
         device=torch.device("meta"),
         tables=[
             EmbeddingBagConfig(
-                name=table.name,
+                name=name,
                 num_embeddings=table.rows,
                 embedding_dim=table.dim,
-                feature_names=[f"feature_{table.name}"],
+                feature_names=[f"feature_{name}"],
                 data_type=_DTYPES[table.dtype],
             )
-            for table in tables
+            for name, table in named.items()
         ],
     )
     bags = dict(collection.embedding_bags.items())
-    for table in tables:
-        _apply_optimizer_in_backward(_OPTIMIZERS[table.optimizer], bags[table.name].parameters(), {"lr": 0.01})
+    for name, table in named.items():
+        _apply_optimizer_in_backward(_OPTIMIZERS[table.optimizer], bags[name].parameters(), {"lr": 0.01})
     return collection
 
 
@@ -149,7 +163,9 @@ def _as_plan(
     return ShardingPlan(
         cluster=cluster,
         batch_per_rank=batch_per_rank,
-        placements=tuple(_placement(table, chosen[table.name], cluster) for table in tables),
+        placements=tuple(
+            _placement(table, chosen[name], cluster) for name, table in zip(_aliases(tables), tables, strict=True)
+        ),
         rank_ms=tuple(rank_ms),
         lower_bound_ms=0.0,
         bound_kind="none: torchrec gives no bound",

@@ -92,9 +92,9 @@ def test_a_rank_that_fails_is_told_of_before_the_others_time_out(
 def test_jobs_and_sizes_are_checked() -> None:
     assert CommsJob.from_object(JOB.to_object()) == JOB
     assert [call.message_bytes for call in message_sizes(1, 100, 10, ["all_reduce"])] == [1, 10, 100]
-    for wrong in ({"least_bytes": 0}, {"least_bytes": 2, "most_bytes": 1}, {"factor": 1}):
-        with pytest.raises(InputError):
-            message_sizes(**wrong)
+    for least, most, factor in ((0, 4, 2), (2, 1, 2), (1, 4, 1)):
+        with pytest.raises(InputError, match=r"must be (1 <=|>= 2)"):
+            message_sizes(least, most, factor)
     with pytest.raises(InputError, match="must have sizes to measure or a trace to replay"):
         CommsJob()
     with pytest.raises(InputError, match="repeats: must be >= 1, but got 0"):

@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 from torch import distributed as dist
 from torch import nn
-from torch.distributed._shard.sharded_tensor import ShardedTensor
+from torch.distributed._shard.sharded_tensor.api import ShardedTensor
 from torchrec.distributed.embeddingbag import EmbeddingBagCollectionSharder
 from torchrec.distributed.model_parallel import DistributedModelParallel
 from torchrec.modules.embedding_configs import EmbeddingBagConfig
@@ -78,7 +78,7 @@ def run(export: TorchrecExport, folder: Path) -> dict[str, float]:
     recorder = RecordCollectives()
     with recorder:
         found = sharded(batch(export, rank))
-        torch.stack([one.sum() for one in found.values()]).sum().backward()
+        torch.autograd.backward(torch.stack([one.sum() for one in found.values()]).sum())
     write_trace(recorder.calls, folder / f"trace-{rank}.json", dist.get_world_size())
     expected = whole(batch(export, rank))
     assert set(found) == set(expected)

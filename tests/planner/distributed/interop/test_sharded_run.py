@@ -49,7 +49,7 @@ def worst_difference(plan: ShardingPlan, folder: Path) -> float:
             process.kill()
     rows = [json.loads((folder / f"off-{rank}.json").read_text()) for rank in range(cluster.ranks)]
     assert all(set(row) == {f"f_{table.name}" for table in plan.tables} for row in rows)
-    return max(value for row in rows for value in row.values())
+    return max(float(value) for row in rows for value in row.values())
 
 
 def test_every_scheme_gives_the_outputs_of_the_model_in_one_piece(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from torchrec.distributed.planner.types import ParameterConstraints, ShardingOpt
 
 from planner.distributed import Cluster, EmbeddingTable, get_cluster
 from planner.distributed.interop import TorchrecCosts
-from planner.distributed.interop.rival import _as_plan, _collection, _topology
+from planner.distributed.interop.rival import _aliases, _as_plan, _collection, _topology
 from planner.distributed.interop.topology import torchrec_figures
 from planner.distributed.pieces import pieces_of_placements
 from profiles.errors import InputError
@@ -35,10 +35,10 @@ def options_of(cluster: Cluster) -> Iterator[ShardingOption]:
         topology=_topology(torchrec_figures(cluster)),
         batch_size=512,
         constraints={
-            table.name: ParameterConstraints(
+            name: ParameterConstraints(
                 sharding_types=[*types, "grid_shard"], compute_kernels=list(KERNELS), pooling_factors=[table.pooling]
             )
-            for table in TABLES
+            for name, table in zip(_aliases(TABLES), TABLES, strict=True)
         },
     )
     for option in enumerator.enumerate(_collection(TABLES), [EmbeddingBagCollectionSharder()]):
@@ -49,12 +49,13 @@ def options_of(cluster: Cluster) -> Iterator[ShardingOption]:
 @pytest.mark.parametrize("nodes", [1, 2, 4])
 def test_every_shard_costs_what_torchrec_says(nodes: int) -> None:
     cluster = cluster_of(nodes)
-    tables = {table.name: table for table in TABLES}
+    tables = dict(zip(_aliases(TABLES), TABLES, strict=True))
     seen = set()
     for option in options_of(cluster):
         for rank, shard in enumerate(option.shards):
             shard.rank = rank % cluster.ranks
-        plan = _as_plan([tables[option.name]], cluster, 512, [option], 0.0, "cluster")
+        table, option.name = tables[option.name], "table_0"
+        plan = _as_plan([table], cluster, 512, [option], 0.0, "cluster")
         pieces, _ = pieces_of_placements(plan.placements, cluster, 512)
         costs = TorchrecCosts().price(pieces)
         filled = [shard for shard in option.shards if shard.size[0]]
