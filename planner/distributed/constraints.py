@@ -1,7 +1,7 @@
 """What a user asks of single tables: where they may lie, how they may be cut, which belong together."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
 from typing import Any, ClassVar
 
@@ -51,7 +51,7 @@ class TableConstraint:
 
     def __str__(self) -> str:
         """What is asked, e.g. `t3: ranks=(0,), max_shards=2`."""
-        parts = (f"{key}={getattr(self, key)!r}" for key in self.__dataclass_fields__ if key != "table")
+        parts = (f"{part.name}={getattr(self, part.name)!r}" for part in fields(self) if part.name != "table")
         asked = [part for part in parts if not part.endswith(("=None", "=()"))]
         return f"{self.table}: {', '.join(asked)}"
 

@@ -5,14 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from planner.distributed.cluster import Cluster, read_cluster
 from planner.distributed.tables import EmbeddingTable, require_unique_names
-from profiles.edge import parse_object, read_json, shown
+from profiles.edge import STRICT, parse_object, read_json, shown
 from profiles.errors import InputError, UnknownNameError
 from profiles.files import replace_file
 
@@ -120,7 +120,7 @@ class ShardingPlan:
             for shard in placement.shards:
                 if not 0 <= shard.rank < ranks:
                     raise InputError(
-                        f"table {shard.table}: rank must be in 0..{self.cluster.ranks - 1}, got {shard.rank}"
+                        f"table {shard.table}: rank: must be in 0..{self.cluster.ranks - 1}, but got {shard.rank}"
                     )
                 if shard.tier not in tiers:
                     raise UnknownNameError(f"table {shard.table}: tier", shard.tier, tiers)
@@ -217,6 +217,7 @@ def load_sharding_plan(file: Path | str) -> ShardingPlan:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _PlacementBody:
+    __pydantic_config__: ClassVar = STRICT
     table: EmbeddingTable
     scheme: Scheme
     shards: tuple[tuple[int, int, int, int, int, str], ...]
@@ -228,6 +229,7 @@ class _PlacementBody:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _PlanBody:
+    __pydantic_config__: ClassVar = STRICT
     cluster: dict[str, Any]
     batch_per_rank: int
     placements: tuple[_PlacementBody, ...]
