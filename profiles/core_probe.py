@@ -60,22 +60,17 @@ def core_probe() -> CoreProbe:
 class QuietCore:
     """Waits for a quiet core and tells whether it stayed so; a reading within `tolerance` of the best is quiet.
 
-    It waits at most `patience` times as long as was measured, `credit_s` aside: a machine that is never quiet slows a
-    measurement down by a stated factor, and no more.
+    It waits for at most `patience_s` in all: a machine that is never quiet is measured as it is.
     """
 
-    def __init__(
-        self, tolerance: float, *, patience: float = 3.0, credit_s: float = 1.0, probe: CoreProbe | None = None
-    ) -> None:
+    def __init__(self, tolerance: float, *, patience_s: float, probe: CoreProbe | None = None) -> None:
         if not tolerance > 0:
             raise InputError(f"quiet core: tolerance must be > 0, but got {tolerance}")
-        self._tolerance, self._patience, self._credit_s = tolerance, patience, credit_s
+        self._tolerance, self._patience_s = tolerance, patience_s
         self._probe = probe or core_probe()
-        self._measured_s = self._waited_s = 0.0
-        self._before_us = 0.0
+        self._waited_s = self._before_us = 0.0
         self._readings_us: list[float] = []
         self._is_clean = True
-        self._start = 0.0
 
     @property
     def limit_us(self) -> float:
@@ -84,7 +79,7 @@ class QuietCore:
 
     @property
     def waited_s(self) -> float:
-        """Spent on probing and waiting so far."""
+        """Spent on waiting so far."""
         return self._waited_s
 
     def learn(self, reading_us: float) -> None:
@@ -98,19 +93,16 @@ class QuietCore:
     def wait(self) -> None:
         """Return when the core is quiet, or patience is at an end."""
         start = time.perf_counter()
-        most_s = max(0.0, self._credit_s + self._patience * self._measured_s - self._waited_s)
+        most_s = self._patience_s - self._waited_s
         # Without naps in between: a core that slept is slow for a while, as if it had a neighbour.
         while (reading_us := self._probe.read()) > self.limit_us and time.perf_counter() - start < most_s:
             pass
-        self._before_us, self._start = reading_us, time.perf_counter()
-        self._waited_s += self._start - start
+        self._before_us = reading_us
+        self._waited_s += time.perf_counter() - start
 
     def stayed(self) -> bool:
         """Whether the core was quiet before and after what was measured since `wait`."""
-        end = time.perf_counter()
-        self._measured_s += end - self._start
         worst_us = max(self._before_us, self._probe.read())
-        self._waited_s += time.perf_counter() - end
         self._readings_us.append(worst_us)
         return worst_us <= self.limit_us
 

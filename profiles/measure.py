@@ -67,7 +67,8 @@ def measure_group(
                     subjects.remove(subject)
                     yield skipped_row(subject.component, fingerprint, visit.reason)
                     continue
-                yield visit
+                subject.judge_anew(core)
+                yield subject.visits[-1]
             if not options.visits_left(subject.visits):
                 subjects.remove(subject)
                 yield subject.row(fingerprint, local, options)
@@ -243,7 +244,7 @@ def _build(
 def _quiet_core(options: SweepOptions, local: LocalDevice, subjects: Sequence[_Subject]) -> QuietCore | None:
     if options.quiet_core is None or not clock_for(local.torch_name).sees_contention:
         return None
-    core = QuietCore(options.quiet_core)
+    core = QuietCore(options.quiet_core, patience_s=options.patience_s(len(subjects)))
     for reading_us in (visit.core_us for subject in subjects for visit in subject.visits):
         if reading_us is not None:
             core.learn(reading_us)

@@ -28,7 +28,8 @@ class SweepOptions:
     fastest are is in the row (`figures["visits_apart"]`). Rounds begin at least `least_gap_s` apart.
 
     With `quiet_core`, samples count only where the core's probe (`profiles.core_probe`) was within that share of its
-    least before and after them. A component is then visited until it has `visits` clean ones, within the same limits,
+    least before and after them. The sweep waits for that, `patience` times as long as clean visits alone would take. A
+    component is then visited until it has `visits` clean ones, within the same limits,
     and its latency is that of the clean ones; where there are fewer than two, that of those which agree.
     """
 
@@ -48,6 +49,7 @@ class SweepOptions:
     retakes: int = 0
     agreement: float | None = None
     quiet_core: float | None = None
+    patience: float = 10.0
     most_visits: int = 16
     most_call_seconds: float = 2.0
 
@@ -62,6 +64,8 @@ class SweepOptions:
             raise InputError(f"sweep: agreement must be > 0, but got {self.agreement}")
         if self.quiet_core is not None and not self.quiet_core > 0:
             raise InputError(f"sweep: quiet_core must be > 0, but got {self.quiet_core}")
+        if not self.patience >= 0:
+            raise InputError(f"sweep: patience must be >= 0, but got {self.patience}")
         if (self.agreement or self.quiet_core) is not None and self.most_visits < self.visits:
             raise InputError(f"sweep: most_visits must be >= visits ({self.visits}), but got {self.most_visits}")
         if not (self.warm or self.cold):
@@ -102,6 +106,10 @@ class SweepOptions:
         if left or self.agreement is None or self.quiet_core is not None or len(made) >= self.most_visits:
             return left
         return int(not has_settled([samples for _, samples in made], self.agreement))
+
+    def patience_s(self, components: int) -> float:
+        """How long a sweep of so many components waits for a quiet core in all."""
+        return self.patience * self.estimate_seconds(components)
 
     def estimate_seconds(self, components: int) -> float:
         """Rough time to measure that many components of short calls, contention and building aside."""

@@ -43,7 +43,7 @@ _MOST_VISITS = 5
 _QUIET_CORE = 0.1
 _LEAST_GAP_S = 0.1
 # Long calls are sampled less often, and visited no more for agreement after so many times the time of a usual visit.
-_MOST_CALLS = 100
+_MOST_CALLS = 200
 _MIN_SAMPLES = 3
 # All that a study measures in one group, where memory allows: the farther apart visits are, the fewer share a spell.
 _GROUP_SIZE = 1024

@@ -1,5 +1,6 @@
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -53,7 +54,7 @@ def test_the_probe_of_the_process_is_one() -> None:
 
 
 def test_it_waits_for_quiet_and_sees_when_it_ends() -> None:
-    core = QuietCore(0.1, probe=Script(20.0, 20.0, 10.5, 10.5, 30.0))
+    core = QuietCore(0.1, patience_s=9, probe=Script(20.0, 20.0, 10.5, 10.5, 30.0))
     core.wait()
     assert core.stayed()
     assert core.core_us == 10.5
@@ -66,7 +67,7 @@ def test_it_waits_for_quiet_and_sees_when_it_ends() -> None:
 
 
 def test_patience_ends() -> None:
-    core = QuietCore(0.1, patience=0, credit_s=0.01, probe=Script(20.0))
+    core = QuietCore(0.1, patience_s=0.01, probe=Script(20.0))
     core.wait()
     assert 0.01 <= core.waited_s < 5
     core.wait()
@@ -75,11 +76,11 @@ def test_patience_ends() -> None:
 
 def test_samples_taken_beside_a_neighbour_count_only_where_there_are_no_others() -> None:
     options = TimingOptions(seconds_per_visit=1e-3, min_samples=3, max_wall_over_cpu=1e9)
-    never = QuietCore(0.1, patience=0, credit_s=0, probe=Script(20.0))
+    never = QuietCore(0.1, patience_s=0, probe=Script(20.0))
     samples = time_visit(lambda: spin(100), WallClock(), options, core=never)
     assert len(samples) >= 3
     assert never.core_us == 20.0
-    at_last = QuietCore(0.1, patience=0, credit_s=0, probe=Script(20.0, 20.0, 10.0))
+    at_last = QuietCore(0.1, patience_s=0, probe=Script(20.0, 20.0, 10.0))
     assert len(time_visit(lambda: spin(100), WallClock(), options, core=at_last)) >= 3
     assert at_last.core_us == 10.0
 
@@ -97,19 +98,21 @@ def test_a_sweep_is_content_with_clean_visits_and_ends_without_them(tmp_path: Pa
     (row,) = _swept(tmp_path / "easy", easy)
     assert row.warm is not None
     assert row.warm.visits == 3
-    strict = SweepOptions(seconds_per_visit=1e-3, min_samples=3, quiet_core=1e-9, agreement=0.02, most_visits=5)
+    strict = SweepOptions(
+        seconds_per_visit=1e-3, min_samples=3, quiet_core=1e-9, patience=0, agreement=0.02, most_visits=5
+    )
     (row,) = _swept(tmp_path / "strict", strict)
     assert row.warm is not None
     assert 3 <= row.warm.visits <= 5
     assert len(list(ProfileStore(tmp_path / "strict").visits())) == row.warm.visits
 
 
-@pytest.mark.parametrize("bad", [{"quiet_core": 0.0}, {"quiet_core": 0.1, "most_visits": 2}])
+@pytest.mark.parametrize("bad", [{"quiet_core": 0.0}, {"quiet_core": 0.1, "most_visits": 2}, {"patience": -1.0}])
 def test_bad_values_are_refused(bad: dict[str, float]) -> None:
-    with pytest.raises(InputError, match=r"quiet_core|most_visits"):
+    with pytest.raises(InputError, match=r"quiet_core|most_visits|patience"):
         SweepOptions(**bad)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="tolerance must be > 0"):
-        QuietCore(0.0, probe=Script(1.0))
+        QuietCore(0.0, patience_s=0, probe=Script(1.0))
 
 
 def _swept(folder: Path, options: SweepOptions) -> tuple[ComponentProfile, ...]:
