@@ -95,7 +95,7 @@ def timeline_chart(rows: Rows) -> alt.FacetChart:
         title=None,
         sort=kinds,
         scale=alt.Scale(domain=kinds, range=[_COLOURS[kind] for kind in kinds]),
-        legend=alt.Legend(orient="top", labelLimit=260),
+        legend=alt.Legend(orient="top", columns=4, labelLimit=260),
     )
     bars = (
         alt.Chart()
@@ -199,9 +199,8 @@ def load_chart(rows: Rows) -> alt.LayerChart:
     )
     bound = alt.Chart(frame.head(1)).encode(y="lower_bound_ms:Q")
     line = bound.mark_rule(color=PALETTE[4], strokeDash=[5, 3], strokeWidth=1.5)
-    name = bound.mark_text(align="right", baseline="bottom", dy=-3, color=PALETTE[4], text="no plan is below").encode(
-        x=alt.value("width")
-    )
+    named = bound.mark_text(align="right", baseline="bottom", color=PALETTE[4], text="line: no plan is below")
+    name = named.encode(x=alt.value("width"), y=alt.value(-5))
     return themed(alt.LayerChart(layer=[bars, line, name]).properties(width=_WIDTH, height=220))
 
 

@@ -87,7 +87,7 @@ def test_what_is_no_cache_is_refused(call: "object", message: str) -> None:
         call()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.integers(2, 10**9), st.floats(0.0, 2.0), st.floats(0.001, 0.5), st.floats(1.0, 2.0))
 def test_a_larger_cache_never_hits_less(rows: int, exponent: float, share: float, growth: float) -> None:
     reuse = ZipfReuse(rows=rows, exponent=exponent)

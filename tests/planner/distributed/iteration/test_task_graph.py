@@ -89,7 +89,7 @@ def test_an_unknown_task_lists_the_known_ones() -> None:
         schedule_tasks(EXCHANGE).place("no")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_a_quicker_task_makes_nothing_later(data: st.DataObject) -> None:
     seconds = st.floats(0.0, 10.0)
