@@ -102,12 +102,17 @@ def _share(share: float | None) -> str:
 
 def _front(report: Mapping[str, Any]) -> str:
     shares = ", ".join(percent(share) for share in report["front_found_shares"])
-    return bullets([
-        (f"All {report['allowed']} allowed candidates are trained in the table, so the true front by validation is "
-        f"known: {report['front_size']} candidates."),
-        (f"With the seconds of {report['trainings']:.1f} trainings (a tenth of them) this project's search trains "
-        f"{percent(report['front_found_share'])} of that front to the end ({shares} by seed)."),
-    ])  # fmt: skip
+    whole = (
+        f"All {report['allowed']} allowed candidates are trained in the table, so the true front by validation is "
+        f"known: {report['front_size']} candidates."
+    )
+    found = (
+        f"With {report['trainings']} trainings' worth (a tenth of them) this project's search trained "
+        f"{percent(report['front_found_exactly'])} of these very candidates to the end. For "
+        f"{percent(report['front_found_share'])} of them ({shares} by seed) it trained one as good: AUC at most 0.002 "
+        "lower, costs at most 5 % higher."
+    )
+    return bullets([whole, found])
 
 
 def _live(report: Mapping[str, Any]) -> str:
