@@ -22,6 +22,7 @@ from planner.distributed.iteration.component_times import (
 )
 from planner.distributed.iteration.dense_stack import DenseStack
 from planner.distributed.iteration.embedding_traffic import EmbeddingTraffic, Message
+from planner.distributed.iteration.table_times import with_measured_tables
 from planner.distributed.iteration.task_graph import Task
 from planner.distributed.iteration.training_job import BYTES_PER_NUMBER, TrainingJob
 from planner.distributed.network import collective_seconds
@@ -118,8 +119,7 @@ class _Tasks:
         return self._each(self.job.batch_per_rank * per_sample / self.cluster.host_to_device_bytes_per_s)
 
     def _forward_tables(self, arrived: tuple[str, ...]) -> tuple[str, ...]:
-        seconds_R = self._memory(self.traffic.read_bytes_R)
-        looked_up = self._add("look up", FORWARD, self.lookups, seconds_R, "device memory", arrived)
+        looked_up = self._tables("look up", FORWARD, self.traffic.read_bytes_R, arrived)
         first = [message for message in self.traffic.forward if message.in_node]
         then = [message for message in self.traffic.forward if not message.in_node]
         inside = self._messages(_FORWARD_NAMES, FORWARD, first, looked_up)
@@ -166,8 +166,7 @@ class _Tasks:
         return (*sent, *inside, *copies) or after
 
     def _update_tables(self, after: tuple[str, ...]) -> None:
-        seconds_R = self._memory(self.traffic.updated_bytes_R)
-        updated = self._add("update tables", UPDATE, self.lookups, seconds_R, "device memory", after)
+        updated = self._tables("update tables", UPDATE, self.traffic.updated_bytes_R, after)
         for tier, bytes_R in self.traffic.fetched_bytes_R.items():
             seconds_R = bytes_R / self.cluster.device_bandwidth(tier)
             waits = () if self.job.is_input_pipelined else updated
@@ -258,11 +257,15 @@ class _Tasks:
         self.limits[name], self.provenance[name] = limit, provenance
         return (name,)
 
-    def _memory(self, bytes_R: Floats) -> Floats:
+    def _tables(self, name: str, phase: str, bytes_R: Floats, after: tuple[str, ...]) -> tuple[str, ...]:
         """One fused kernel over all tables of a rank."""
         launch_R = np.where(bytes_R > 0, self.cluster.kernel_launch_s, 0.0)
-        seconds_R: Floats = bytes_R / self.cluster.device_bandwidth(self.cluster.tiers[0].name) + launch_R
-        return seconds_R
+        estimated_R = bytes_R / self.cluster.device_bandwidth(self.cluster.tiers[0].name) + launch_R
+        kind = "backward" if phase == UPDATE else "forward"
+        seconds_R, provenance = with_measured_tables(
+            estimated_R, self.plan, self.job.batch_per_rank, kind, self.costs.times
+        )
+        return self._add(name, phase, self.lookups, seconds_R, "device memory", after, provenance=provenance)
 
     def _each(self, value: float) -> Floats:
         return np.full(self.ranks, value)

@@ -39,7 +39,7 @@ def predict_iteration(
     """The time of one iteration of the job with its tables placed by the plan.
 
     `cluster` puts the plan as it stands on another cluster of as many ranks. `times` are measured times of
-    dense layers. The batch is the job's, whatever the plan was made for.
+    layers and tables. The batch is the job's, whatever the plan was made for.
 
     Raises:
         InputError: the plan places other tables than the job has, or the cluster has other ranks or tiers.

@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from planner.distributed import EmbeddingTable, Placement, Shard
 from planner.distributed.iteration import DenseStack, MeasuredTimes, TrainingJob, perceptron, predict_iteration
 from planner.distributed.iteration.component_times import DenseCosts, roofline_cost
+from planner.distributed.iteration.table_times import rank_components
 from profiles.component import Component
 from profiles.errors import InputError, UnknownNameError
 from profiles.records import ComponentProfile, Fingerprint, Latency
@@ -82,6 +84,32 @@ def test_phases_say_where_their_times_come_from() -> None:
     phases = {one.name: one.provenance for one in predict_iteration(JOB, table_wise((), CLUSTER), times=times).phases}
     assert phases["top MLP"] == "measured"
     assert phases["top MLP, gradients"] == "estimated"
+
+
+def test_tables_of_a_rank_that_were_measured_take_what_they_took() -> None:
+    tables = tuple(EmbeddingTable(name=f"t{i}", rows=1000, dim=16 + 16 * (i % 2), pooling=3) for i in range(3))
+    plan, job = table_wise(tables, CLUSTER, batch=64), replace(JOB, tables=tables)
+    components = rank_components(plan, 64)
+    assert [len(components[rank]) for rank in (0, 1)] == [1, 1]
+    assert components[0][0]["rows"] == 2000
+    rows = [profile(components[0][0], 7.0)]
+    partly = predict_iteration(job, plan, times=MeasuredTimes(rows, "gpu")).phase("look up")
+    assert partly is not None
+    assert partly.max_ms == pytest.approx(7.0)
+    assert partly.provenance == "partly measured"
+    rows += [profile(components[1][0], 1.0), *(profile(backward_of(components[i][0]), 2.0) for i in (0, 1))]
+    whole = predict_iteration(job, plan, times=MeasuredTimes(rows, "gpu"))
+    assert {one.name: one.provenance for one in whole.phases}["look up"] == "measured"
+    assert {one.name: one.max_ms for one in whole.phases}["update tables"] == pytest.approx(2.0)
+
+
+def test_tables_that_no_measured_kernel_reads_stay_estimated() -> None:
+    odd = EmbeddingTable(name="odd", rows=10, dim=7)
+    copied = EmbeddingTable(name="copied", rows=10, dim=8)
+    base = table_wise((odd,), CLUSTER)
+    copies = tuple(Shard("copied", rank, 0, 10, 0, 8, "hbm") for rank in (0, 1))
+    both = (*base.placements, Placement(table=copied, scheme="data_parallel", shards=copies))
+    assert rank_components(replace(base, placements=both), 64) == {}
 
 
 def test_a_perceptron_counts_what_its_widths_say() -> None:
