@@ -15,7 +15,8 @@ from profiles.errors import InputError
 __all__ = ["CoreProbe", "QuietCore", "core_probe"]
 
 _OPERATORS = 20
-_ROUNDS = 3
+# What was measured leaves caches and predictors cold: the first rounds after it are slow whatever the neighbour does.
+_ROUNDS = 8
 # The least reading may be a fluke; so many that are as low are not.
 _LEAST = 3
 
@@ -27,11 +28,16 @@ class CoreProbe:
         self._work = work or _tiny_operators()
         self._lowest: list[float] = []
 
-    def read(self) -> float:
-        """Microseconds of the work, the least of a few rounds."""
-        reading_us = min(self._time_us() for _ in range(_ROUNDS))
-        self.learn(reading_us)
-        return reading_us
+    def read(self, enough_us: float = 0.0) -> float:
+        """Microseconds of the work, the least of a few rounds; no more of them after one of at most `enough_us`."""
+        least_us = float("inf")
+        for _ in range(_ROUNDS):
+            round_us = self._time_us()
+            self.learn(round_us)
+            least_us = min(least_us, round_us)
+            if least_us <= enough_us:
+                break
+        return least_us
 
     def learn(self, reading_us: float) -> None:
         """Take a reading into account that was made earlier, on the same machine."""
@@ -95,14 +101,14 @@ class QuietCore:
         start = time.perf_counter()
         most_s = self._patience_s - self._waited_s
         # Without naps in between: a core that slept is slow for a while, as if it had a neighbour.
-        while (reading_us := self._probe.read()) > self.limit_us and time.perf_counter() - start < most_s:
+        while (reading_us := self._probe.read(self.limit_us)) > self.limit_us and time.perf_counter() - start < most_s:
             pass
         self._before_us = reading_us
         self._waited_s += time.perf_counter() - start
 
     def stayed(self) -> bool:
         """Whether the core was quiet before and after what was measured since `wait`."""
-        worst_us = max(self._before_us, self._probe.read())
+        worst_us = max(self._before_us, self._probe.read(self.limit_us))
         self._readings_us.append(worst_us)
         return worst_us <= self.limit_us
 

@@ -40,7 +40,7 @@ _RETAKES = 2
 _AGREEMENT = 0.02
 _MOST_VISITS = 5
 # How much slower than ever the core's probe may be while samples are taken.
-_QUIET_CORE = 0.1
+_QUIET_CORE = 0.25
 _LEAST_GAP_S = 0.1
 # Long calls are sampled less often, and visited no more for agreement after so many times the time of a usual visit.
 _MOST_CALLS = 200

@@ -1,6 +1,5 @@
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -31,13 +30,19 @@ class Script(CoreProbe):
         for _ in range(3):
             self.learn(10.0)
 
-    def read(self) -> float:
+    def read(self, enough_us: float = 0.0) -> float:
         self._last = next(self._script, self._last)
         return self._last
 
 
 def test_a_reading_is_the_least_time_of_the_work() -> None:
     assert CoreProbe(work=lambda: spin(30)).read() >= 30
+
+
+def test_a_round_that_is_quick_enough_is_the_last() -> None:
+    rounds: list[None] = []
+    assert CoreProbe(work=lambda: rounds.append(None)).read(enough_us=1e6) < 1e6
+    assert len(rounds) == 1
 
 
 def test_the_best_is_not_a_fluke() -> None:
