@@ -8,6 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from representations.datasets.dataset import Dataset
 from representations.id_range import require_in_range
 from representations.quotient_remainder import IdSplit
 from representations.specs import Feature, ReducedTableSpec
@@ -62,7 +63,12 @@ class ReducedTableEmbedding(nn.Module):
         return summed_BD
 
 
-def keep_frequent(module: nn.Module, ids_N: NDArray[np.int64]) -> None:
-    """Give rows to the ids that are most frequent in `ids_N`, where the module keeps rows by frequency."""
-    if isinstance(module, ReducedTableEmbedding) and hasattr(module, "numbers"):
-        module.numbers.keep(np.bincount(ids_N, minlength=module.feature.cardinality))
+def keep_frequent(model: nn.Module, rows: Dataset) -> None:
+    """Give the tables of a model that keep rows by frequency those of the ids that are most frequent in `rows`."""
+    reduced = [module for module in model.modules() if isinstance(module, ReducedTableEmbedding)]
+    columns = {feature.name: ids_N for feature, ids_N in zip(rows.features, rows.ids_NS.T, strict=True)}
+    columns |= {column.feature.name: column.ids_L for column in rows.bags}
+    for module in reduced:
+        if hasattr(module, "numbers"):
+            counts_C = np.bincount(columns[module.feature.name], minlength=module.feature.cardinality)
+            module.numbers.keep(counts_C)

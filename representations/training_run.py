@@ -19,6 +19,7 @@ from representations.dhe.embedding import set_deduplication
 from representations.metrics import Metrics
 from representations.model import RecommendationModel
 from representations.optimizer import RowWiseAdagrad
+from representations.reduced_table import keep_frequent
 from representations.specs import ModelSpec
 from representations.training_config import TrainingConfig, TrainingProgress
 from representations.training_rows import TrainingRows
@@ -48,6 +49,7 @@ class TrainingRun:
         latest = rows.take(slice(-config.maximum_rows, None)) if config.maximum_rows else rows
         self._rows = TrainingRows(latest)
         self.model = build_model(spec, config.seed)
+        keep_frequent(self.model, latest)
         self.config, self._progress = config, progress
         self._generator = torch.Generator().manual_seed(config.seed)
         self._dense_optimizer, self._table_optimizer = _optimizers(self.model, config)

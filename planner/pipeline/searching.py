@@ -2,12 +2,13 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from planner.cost_model.composition import CostModel
 from planner.pipeline.data import StudyData
+from planner.pipeline.judging import JudgedPredictor, study_columns
 from planner.pipeline.workspace import Workspace
 from planner.progress import Progress
 from planner.search import (
@@ -33,8 +34,10 @@ from profiles.parquet import write_frame
 from profiles.units import SECONDS_PER_HOUR
 from representations.components import model_work
 from representations.datasets import Splits
+from representations.metrics import score
 from representations.specs import ModelSpec
-from representations.training import train
+from representations.tables.quantise import quantise_as, trainable_spec
+from representations.training import predict, train
 from representations.training_config import Checkpoints, TrainingConfig, TrainingResult
 
 __all__ = ["SearchOptions", "StudyPredictor", "StudyTrainer", "finished_search", "search_study", "search_task"]
@@ -57,6 +60,16 @@ class StudyPredictor:
         return Predicted(latency_ms=latency, parameter_bytes=spec.parameter_bytes, flops=model_work(spec, 1).flops)
 
 
+def study_predictor(study: Study, data: StudyData, cost_model: CostModel) -> JudgedPredictor:
+    """Predicts all that the study's objectives and constraints name, one by one and by column."""
+    memory_bytes = next(one.memory_bytes for one in study.devices if one.name == study.latency_device)
+    return JudgedPredictor(
+        one=StudyPredictor(cost_model=cost_model, batch=study.latency_batch, zipf=data.zipf),
+        by_column=study_columns(study, data, cost_model),
+        memory_bytes=memory_bytes,
+    )
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StudyTrainer:
     """Trains a candidate on the study's rows; picklable, so that it can travel to a Ray worker.
@@ -75,32 +88,39 @@ class StudyTrainer:
 
     def __call__(self, spec: ModelSpec, seed: int, /) -> Trained:
         """Train `spec` from `seed` and judge it on the validation rows; test rows are only reported."""
-        result = train(spec, self.splits, training_config(self.section, seed))
-        return _trained(result, result.seconds)
+        result = train(trainable_spec(spec), self.splits, training_config(self.section, seed))
+        return self._judged(result, spec, result.seconds)
 
     def train_rung(self, spec: ModelSpec, seed: int, step: RungStep, /) -> Trained:
         """Train `spec` up to a rung; `seconds` are of the whole call, judging included."""
         begin_s = time.perf_counter()
         config, share = training_config(self.section, seed), self.rungs[step.rung]
         if self.carried is None:
-            result = train(spec, self.splits, config, share=share)
+            result = train(trainable_spec(spec), self.splits, config, share=share)
         else:
             file = self.carried / f"{candidate_key(spec)}-{seed}.safetensors"
-            result = train(spec, self.splits, config, checkpoints=Checkpoints(path=file), share=share)
+            checkpoints = Checkpoints(path=file)
+            result = train(trainable_spec(spec), self.splits, config, checkpoints=checkpoints, share=share)
             if share == 1:
                 file.unlink(missing_ok=True)
-        return _trained(result, time.perf_counter() - begin_s)
+        trained = self._judged(result, spec, 0.0)
+        return replace(trained, seconds=time.perf_counter() - begin_s)
 
-
-def _trained(result: TrainingResult, seconds: float) -> Trained:
-    chosen_by = result.validation
-    return Trained(
-        auc=chosen_by.auc,
-        log_loss=chosen_by.log_loss,
-        accuracy=chosen_by.accuracy,
-        seconds=seconds,
-        test=asdict(result.test),
-    )
+    def _judged(self, result: TrainingResult, spec: ModelSpec, seconds: float) -> Trained:
+        """The metrics of what is served: of the quantised model where the candidate has quantised tables."""
+        validation, test = result.validation, result.test
+        if spec.embeddings != result.spec.embeddings:
+            served = quantise_as(result.model, spec)
+            validation, test = (
+                score(part.labels_N, predict(served, part)) for part in (self.splits.validation, self.splits.test)
+            )
+        return Trained(
+            auc=validation.auc,
+            log_loss=validation.log_loss,
+            accuracy=validation.accuracy,
+            seconds=seconds,
+            test=asdict(test),
+        )
 
 
 def training_config(section: TrainingSection, seed: int) -> TrainingConfig:
@@ -172,7 +192,7 @@ def search_study(
     wanted = trials or options.trials or section.trials
     hours = options.hours or section.hours
     task = search_task(study, data)
-    predict = StudyPredictor(cost_model=cost_model, batch=study.latency_batch, zipf=data.zipf)
+    predictor = study_predictor(study, data, cost_model)
     trainer = StudyTrainer(
         splits=data.splits, section=section.training, rungs=(*section.rungs, 1.0), carried=workspace.search / "carried"
     )
@@ -183,7 +203,7 @@ def search_study(
 
         found = run_search(
             task,
-            predict,
+            predictor,
             trainer,
             directory=workspace.search,
             trials=wanted,
@@ -195,7 +215,7 @@ def search_study(
             executor=executor,
             progress=tell,
         )
-    result = repriced(found, task, predict)
+    result = repriced(found, task, predictor)
     write_frame(workspace.trials_file, result.frame(), schema="recplan.trials/1")
     return result
 
@@ -211,4 +231,4 @@ def finished_search(
     found = load_search(workspace.search, storage)
     task = search_task(study, data)
     check_manifest(workspace.search, task)
-    return repriced(found, task, StudyPredictor(cost_model=cost_model, batch=study.latency_batch, zipf=data.zipf))
+    return repriced(found, task, study_predictor(study, data, cost_model))

@@ -78,8 +78,8 @@ class CostColumns:
     zipf: Mapping[str, float] | float = 0.0
     wanted: Collection[str] = ()
     load: ServedLoad | None = None
-    _predictors: dict[tuple[str, int], CandidatePredictor] = field(default_factory=dict)
-    _memories: dict[int, CandidateMemory] = field(default_factory=dict)
+    _predictors: dict[tuple[str, int], CandidatePredictor] = field(init=False, default_factory=dict)
+    _memories: dict[int, CandidateMemory] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         known = (*COSTS, *_ON_REQUEST)

@@ -129,7 +129,7 @@ class Factor:
             return self._places_of(positions)
         key_N = np.zeros(len(next(iter(positions.values()))), dtype=np.int64)
         for axis in self.axes:
-            key_N = key_N * len(axis.offered) + positions[axis.name]
+            key_N = key_N * len(axis.offered) + np.maximum(positions[axis.name], 0)
         places_N: Places = self._places[key_N]
         return places_N
 

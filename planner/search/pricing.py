@@ -31,7 +31,12 @@ class PricesColumns(Protocol):
 
     @property
     def by_column(self) -> ColumnPricer:
-        """The pricer; each call of this may make it anew."""
+        """The pricer, which keeps what it has priced."""
+        ...
+
+    @property
+    def memory_bytes(self) -> int | None:
+        """What the device holds on which latency is judged; None where that is unknown."""
         ...
 
 

@@ -72,10 +72,27 @@ def screen(
         wanted = front or FrontScreening(
             objectives=task.section.objectives, limits=task.section.limits, keep=most, seed=task.seed
         )
-        return _by_column(task, predict.by_column, wanted)
-    if not task.section.space.is_flat:
+        screening = _by_column(task, predict.by_column, wanted)
+    elif task.section.space.is_flat:
+        screening = _one_by_one(task, predict, most)
+    else:
         raise InputError("search.space: groups and choices of the whole model need costs by column")
-    return _one_by_one(task, predict, most)
+    if isinstance(predict, PricesColumns) and predict.memory_bytes is not None and not task.section.space.device:
+        _require_room(screening, task.latency_device, predict.memory_bytes)
+    return screening
+
+
+def _require_room(screening: Screening, device: str, memory_bytes: int) -> None:
+    """Refuse a space of which nothing fits the device that latency is judged on."""
+    if screening.front is not None:
+        least = screening.front.cheapest["parameter_bytes"]
+    else:
+        least = min(entry.costs["parameter_bytes"] for entry in screening.screened)
+    if least > memory_bytes:
+        raise InfeasibleError(
+            f"devices: nothing of the search space fits {device!r}: the smallest candidate takes {least:,.0f} bytes, "
+            f"{least - memory_bytes:,.0f} more than the {memory_bytes:,} of its memory"
+        )
 
 
 def _one_by_one(task: SearchTask, predict: Predictor, most: int) -> Screening:

@@ -9,6 +9,7 @@ from representations.specs import (
     MixedDimensionSpec,
     ModelSpec,
     QuotientRemainderSpec,
+    ReducedTableSpec,
     RobeSpec,
     TableSpec,
     TensorTrainSpec,
@@ -25,6 +26,8 @@ JOINED = QuotientRemainderSpec(dim=4, operation="concat", threshold_rows=35)
 NARROW = MixedDimensionSpec(dim=8, inner_dim=2)
 TRAIN = TensorTrainSpec(dim=8, rank=3)
 ROBE = RobeSpec(dim=8, floats=101, block=3)
+HASHED = ReducedTableSpec(dim=8, rows=11)
+FREQUENT = ReducedTableSpec(dim=8, rows=12, kept_by="frequency", dtype="float16")
 FUSED = TableSpec(dim=8, backend="fbgemm")
 
 
@@ -59,4 +62,6 @@ MODELS = (
     small_model(FUSED, DHE, FUSED, pooling=2.0),
     small_model(TABLE, TRAIN, ROBE, interaction="fm"),
     small_model(PRODUCT, NARROW, interaction="fm", dense_features=0),
+    small_model(HASHED, FREQUENT, TABLE),
+    small_model(HASHED, FREQUENT, pooling=2.0),
 )
