@@ -31,6 +31,7 @@ class Script(CoreProbe):
             self.learn(10.0)
 
     def read(self, enough_us: float = 0.0) -> float:
+        del enough_us
         self._last = next(self._script, self._last)
         return self._last
 
