@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.distributed.hbm_cache import CachedStream, ZipfReuse, cache_hit_rates
+from planner.distributed.hbm_cache import CachedStream, IdReuse, ZipfReuse, cache_hit_rates
 from planner.distributed.input_distribution import input_traffic
 from planner.distributed.network import Collective
 from planner.distributed.pieces import Pieces, pieces_of_placements
@@ -61,12 +61,14 @@ def embedding_traffic(
     forward_bytes: float = 4.0,
     backward_bytes: float = 4.0,
     reserved_bytes: float = 0.0,
+    reuse: Mapping[str, IdReuse] | None = None,
 ) -> EmbeddingTraffic:
     """What the plan's tables cost at `batch_per_rank` samples on every rank.
 
     `forward_bytes` and `backward_bytes` are those that a value of a pooled embedding and of its gradient travels in.
     Tables outside the fastest memory are cached in what is left of it, less `reserved_bytes`, in rows with their
-    optimizer state. A table whose `zipf` is unknown is taken to be read evenly, which caches worst.
+    optimizer state: by `reuse` of their ids where it is given by table, else by their `zipf`. A table of which neither
+    is known is taken to be read evenly, which caches worst.
     """
     ranks = plan.cluster.ranks
     if not plan.placements:
@@ -86,7 +88,7 @@ def embedding_traffic(
         Traffic(collective="all_to_all", scope="cluster", bytes_N=received.all_to_all_bytes_N),
         Traffic(collective="all_gather", scope="node", bytes_N=received.intra_bytes_N),
     )
-    hits_N = _hit_rates(plan, pieces, rank_N, reserved_bytes)
+    hits_N = _hit_rates(plan, pieces, rank_N, reserved_bytes, reuse or {})
     return EmbeddingTraffic(
         read_bytes_R=_by_rank(_read_bytes(pieces), rank_N, ranks),
         updated_bytes_R=_by_rank(_updated_bytes(pieces), rank_N, ranks),
@@ -142,7 +144,9 @@ def _updated_bytes(pieces: Pieces) -> Floats:
     return updated_N
 
 
-def _hit_rates(plan: ShardingPlan, pieces: Pieces, rank_N: Integers, reserved_bytes: float) -> Floats:
+def _hit_rates(
+    plan: ShardingPlan, pieces: Pieces, rank_N: Integers, reserved_bytes: float, reuse: Mapping[str, IdReuse]
+) -> Floats:
     """[N]: 1 in the fastest memory. Pieces outside it share what is left there; ranks that hold alike are alike."""
     fast = plan.cluster.tiers[0]
     usable = fast.bytes / (plan.cluster.devices_per_node if fast.per_host else 1)
@@ -161,7 +165,7 @@ def _hit_rates(plan: ShardingPlan, pieces: Pieces, rank_N: Integers, reserved_by
         if key not in known:
             streams = [
                 CachedStream(
-                    reuse=ZipfReuse(rows=table.rows, exponent=table.zipf or 0.0),
+                    reuse=reuse.get(table.name) or ZipfReuse(rows=table.rows, exponent=table.zipf or 0.0),
                     row_bytes=row_bytes,
                     rate=table.pooling,
                     share=share,

@@ -1,10 +1,12 @@
 """What an iteration takes: the tasks of all ranks scheduled, and accounts of the time."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from planner.distributed.cluster import Cluster
+from planner.distributed.hbm_cache import IdReuse
 from planner.distributed.iteration.component_times import ComponentTimes
 from planner.distributed.iteration.embedding_traffic import embedding_traffic
 from planner.distributed.iteration.iteration_tasks import (
@@ -34,12 +36,18 @@ _HIDDEN_BY = {
 
 
 def predict_iteration(
-    job: TrainingJob, plan: ShardingPlan, cluster: Cluster | None = None, *, times: ComponentTimes | None = None
+    job: TrainingJob,
+    plan: ShardingPlan,
+    cluster: Cluster | None = None,
+    *,
+    times: ComponentTimes | None = None,
+    reuse: Mapping[str, IdReuse] | None = None,
 ) -> IterationTime:
     """The time of one iteration of the job with its tables placed by the plan.
 
-    `cluster` puts the plan as it stands on another cluster of as many ranks. `times` are measured times of
-    layers and tables. The batch is the job's, whatever the plan was made for.
+    `cluster` puts the plan as it stands on another cluster of as many ranks. `times` are measured times of layers and
+    tables. `reuse` says by table how soon its ids come back, for tables outside the fastest memory. The batch is the
+    job's, whatever the plan was made for.
 
     Raises:
         InputError: the plan places other tables than the job has, or the cluster has other ranks or tiers.
@@ -53,6 +61,7 @@ def predict_iteration(
         forward_bytes=BYTES_PER_NUMBER[job.forward_dtype],
         backward_bytes=BYTES_PER_NUMBER[job.backward_dtype],
         reserved_bytes=dense_bytes(job),
+        reuse=reuse,
     )
     issued = iteration_tasks(job, plan, traffic, times)
     schedule = schedule_tasks(issued.tasks)

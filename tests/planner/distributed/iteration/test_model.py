@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.distributed import Cluster, EmbeddingTable, Placement, Shard, ShardingPlan, get_cluster
+from planner.distributed.hbm_cache import LoggedReuse
 from planner.distributed.iteration import DenseStack, TrainingJob, perceptron, predict_iteration, schedule_tasks
 from planner.distributed.iteration.embedding_traffic import embedding_traffic
 from planner.distributed.iteration.iteration_tasks import iteration_tasks
@@ -111,6 +112,16 @@ def test_tables_outside_fast_memory_are_fetched_as_far_as_they_miss() -> None:
     assert fetched[1].max_ms < fetched[0].max_ms / 2
     assert all(rate > 0.5 for rate in times[1].hit_rates.values())
     assert max(times[0].hit_rates.values()) < 0.1
+
+
+def test_a_log_of_ids_says_how_often_a_cached_table_hits() -> None:
+    cluster = cluster_of(hbm_bytes=600_000, ddr_bytes=10_000_000)
+    tables = tuple(replace(table, rows=10_000) for table in TABLES[:2])
+    plan, job = table_wise(tables, cluster, tier="ddr"), TrainingJob(name="cached", tables=tables, batch_per_rank=100)
+    often = LoggedReuse.from_log(np.tile(np.arange(50), 100))
+    time = predict_iteration(job, plan, reuse={"t0": often})
+    assert time.hit_rates["t0"] == pytest.approx(0.99)
+    assert time.hit_rates["t1"] < 0.5
 
 
 def test_hierarchical_and_replicated_tables_have_collectives_of_their_own() -> None:
