@@ -65,6 +65,7 @@ def test_the_page_and_its_files_are_written(capsys: pytest.CaptureFixture[str], 
     assert body["what_ifs"][0]["tables_moved"] == 6
 
 
+@pytest.mark.slow
 def test_torchrec_plans_beside_us(capsys: pytest.CaptureFixture[str], tables: str) -> None:
     body = json_of(capsys, "--tables", tables, "--nodes", "1", "--compare", "torchrec")
     ours, on_theirs, theirs = body["planners"]
@@ -75,6 +76,7 @@ def test_torchrec_plans_beside_us(capsys: pytest.CaptureFixture[str], tables: st
     assert theirs["torchrec_over_bound"] >= 1
 
 
+@pytest.mark.slow
 def test_the_network_of_this_machine_is_measured_and_planned_with(
     capsys: pytest.CaptureFixture[str], tables: str, tmp_path: Path
 ) -> None:
