@@ -17,4 +17,5 @@ BENCHMARKS = (
     "simulator_speed",
     "theory",
     "training_throughput",
+    "zionex",
 )

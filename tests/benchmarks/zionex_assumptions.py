@@ -16,7 +16,10 @@ Rows = list[dict[str, Any]]
 
 
 def assumption_rows(fit: Fit, *, quick: bool = False) -> Rows:
-    """`assumption, qps, exposed_comm_share, efficiency, precision_gain`: the fitted setting, then one change each."""
+    """The fitted setting, then one change each.
+
+    `assumption, qps, exposed_comm_share, efficiency` and `efficiency_from_two` (nodes), `precision_gain`.
+    """
     base = fit.applied(Setting())
     return [
         {"assumption": name, **_figures(setting)}
@@ -30,6 +33,7 @@ def _figures(setting: Setting) -> dict[str, float]:
         "qps": time.qps,
         "exposed_comm_share": time.exposed_comm_share,
         "efficiency": time.qps / replace(setting, nodes=1).time.qps / NODES,
+        "efficiency_from_two": time.qps / replace(setting, nodes=2).time.qps / NODES * 2,
         "precision_gain": time.qps / replace(setting, collectives=FP32).time.qps - 1,
     }
 
