@@ -17,8 +17,9 @@ reach. A fitted number proves nothing; the claims that it was not fitted to are 
 _UNEXPLAINED = """\
 - **The gain of FP16/BF16 AlltoAll.** The paper has almost +30 %. Where over 40 % of the time is exposed transfers that
   halve, the model must say more. It says +30 % with half of the tables and layers at the whole GEMM rate, where the
-  AllReduce hides gradients on their way back; then the throughput is 2 MQPS. Conversions, messages whose bandwidth falls with their size, and AlltoAll hidden behind parts that the published
-  equations lack would each close the gap; none is published.
+  AllReduce hides gradients on their way back; then the throughput is 2 MQPS. Conversions, messages whose bandwidth
+  falls with their size, and AlltoAll hidden behind parts that the published equations lack would each close the gap;
+  none is published.
 - **Model I's 75 %.** A number that is pooled and sent costs 2 x 2 bytes over 7 GB/s forward and backward, and pooling
   L = 70 of them 3 x 70 x 2 bytes over 1,300 GB/s: 0.57 against 0.32 ns. However many tables there are, a device that
   has little else to do keeps at most 0.32 / (0.32 + 0.57) = 36 % of the rate it has without a network. 75 % needs
