@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from markupsafe import Markup
@@ -40,8 +41,9 @@ def script_json(value: object) -> Markup:
     return Markup(text)  # noqa: S704 (every sign that HTML knows is escaped above)
 
 
+@cache
 def vega_bundle() -> Markup:
-    """Vega, Vega-Lite and Vega-Embed as one script, which may stand inside a script element."""
+    """Vega, Vega-Lite and Vega-Embed as one script, which may stand inside a script element; bundled once a process."""
     import vl_convert
 
     bundle = vl_convert.javascript_bundle()  # type: ignore[call-arg]  # the stub makes the optional snippet required
