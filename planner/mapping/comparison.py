@@ -7,12 +7,13 @@ from typing import Any
 from planner.cost_model.composition import CostModel
 from planner.mapping.candidate import TrainedCandidate
 from planner.mapping.exact import FluidMapping, best_mapping, value_of
-from planner.mapping.fluid_program import build_program
+from planner.mapping.fluid_program import FluidProgram, build_program
 from planner.mapping.memory_steps import MemoryStep, memory_steps
 from planner.study import DeviceSection
+from profiles.units import MS_PER_S
 from serving_sim.plan import Plan, Workload
 
-__all__ = ["MappingComparison", "compare_mappings"]
+__all__ = ["MappingComparison", "compare_mappings", "compare_on"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,13 +76,20 @@ def compare_mappings(
         InfeasibleError: no candidate fits any device.
         MeasurementError: the solver found no mapping within its time.
     """
-    program = build_program(candidates, devices, cost_model, workload, zipf)
-    chosen = {
-        device.name: tuple(path.candidate for path in plan.paths if path.device == device.name) for device in devices
-    }
+    return compare_on(build_program(candidates, devices, cost_model, workload, zipf), plan)
+
+
+def compare_on(program: FluidProgram, plan: Plan) -> MappingComparison:
+    """`compare_mappings` for candidates that were priced before, under the program's load."""
+    names = [device.name for device in program.devices]
+    chosen = {name: tuple(path.candidate for path in plan.paths if path.device == name) for name in names}
     best = best_mapping(program)
-    steps = [step for device in devices for step in memory_steps(program, device.name, best)]
-    return MappingComparison(qps=workload.qps, algorithm=value_of(program, chosen), exact=best, memory=tuple(steps))
+    return MappingComparison(
+        qps=MS_PER_S * float(program.demand.rate_per_ms_R.sum()),
+        algorithm=value_of(program, chosen),
+        exact=best,
+        memory=tuple(step for name in names for step in memory_steps(program, name, best)),
+    )
 
 
 def _object_of(mapping: FluidMapping) -> dict[str, Any]:

@@ -4,7 +4,7 @@ Suffixes: R rows of queries, A candidates on places, P places, D devices.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
@@ -63,6 +63,11 @@ class FluidProgram:
         object.__setattr__(self, "bytes_A", sizes[self.candidate_A])
         object.__setattr__(self, "accuracy_A", accuracies[self.candidate_A])
         object.__setattr__(self, "memory_bytes_D", budgets)
+
+    def at_load(self, factor: float) -> "FluidProgram":
+        """The same devices and queries, of which so many times as many come."""
+        demand = replace(self.demand, rate_per_ms_R=self.demand.rate_per_ms_R * factor)
+        return replace(self, demand=demand)
 
     def device_index(self, name: str) -> int:
         """Where the device stands.
