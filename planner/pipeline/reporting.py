@@ -10,10 +10,15 @@ from planner.cost_model.validation import ValidationReport
 from planner.cost_model.whole_models import WholeModelProvider
 from planner.mapping.algorithm import MappingResult
 from planner.mapping.decision import Decision
+from planner.pipeline.building import rebuild_command
 from planner.pipeline.data import StudyData
 from planner.pipeline.serving import Serving
 from planner.report import MappingInputs, ReportInputs, SearchInputs, ValidationInputs
 from planner.search import SearchResult, TrialRecord
+from planner.search.front_reasons import front_reasons
+from planner.search.importances import importances_frame
+from planner.search.objective_charts import parallel_frame
+from planner.search.volume import volume_frame
 from planner.study import Study
 from profiles.fingerprint import current_fingerprint
 from profiles.hardware import LOCAL_CPU
@@ -106,6 +111,11 @@ def _search(study: Study, cost_model: CostModel, search: SearchResult, chosen: s
         latency_batch=study.latency_batch,
         hypervolume=search.hypervolume,
         chosen=next((trial.number for trial in search.trials if trial.model.name == chosen), None),
+        volume=tuple(volume_frame(search).to_dicts()),
+        importances=tuple(importances_frame(search).to_dicts()),
+        parallel=tuple(parallel_frame(search).to_dicts()),
+        reasons=tuple(asdict(one) for one in front_reasons(search)),
+        rebuild=rebuild_command("STUDY", search.pareto[0].number, "OUT") if search.pareto else "",
     )
 
 
@@ -114,7 +124,7 @@ def _trial(trial: TrialRecord, device: str, provenance: str, *, pareto: bool) ->
         "number": trial.number,
         "name": trial.model.name,
         "state": trial.state,
-        "representation": trial.choices["representation"],
+        "representation": trial.choices.get("representation", trial.model.representation),
         "accuracy": trial.accuracy,
         "auc": trial.auc,
         "log_loss": trial.log_loss,

@@ -50,7 +50,9 @@ class SearchInputs:
     `latency_ms` (on `latency_device`, for a query of `latency_batch` samples), `provenance` (what that rests on),
     `parameter_bytes`, `flops`, `feasible`, `pareto`, and where known the choices, `reason` and `train_seconds`.
     Quality is of validation rows; `test_auc` and `test_accuracy`, where known, of rows that no choice looked at.
-    `objectives` and `constraints` are those of the study; `chosen` is the trial whose components are shown.
+    `objectives` and `constraints` are those of the study; `chosen` is the trial whose components are shown. `volume`,
+    `importances` and `parallel` are the frames of those names in `planner.search`, `reasons` have `number`, `why`,
+    `trade` and `within_noise` of each member of the front. `rebuild` is the command that rebuilds its first.
     """
 
     trials: Rows
@@ -60,6 +62,11 @@ class SearchInputs:
     latency_batch: int = 0
     hypervolume: float | None = None
     chosen: int | None = None
+    volume: Rows = ()
+    importances: Rows = ()
+    parallel: Rows = ()
+    reasons: Rows = ()
+    rebuild: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -11,6 +11,7 @@ from planner.report.provenance import Provenance, weakest
 from planner.report.restyle import grade_marks, undash
 from planner.search.charts import front_chart
 from planner.search.frames import CHOICE_COLUMNS
+from planner.search.objective_charts import importances_chart, objectives_chart, parallel_chart, volume_chart
 from profiles.units import format_bytes, format_count, format_ms
 
 __all__ = ["front_rows", "pareto_rows", "search_section"]
@@ -36,6 +37,8 @@ _COLUMNS = (
     Column(key="provenance", title="Latency is", kind="provenance"),
     Column(key="parameter_bytes", title="Parameters", kind="bytes"),
     Column(key="flops", title="FLOPs", kind="flops", note="per sample, 2 per multiply-add"),
+    Column(key="why", title="Why it is here"),
+    Column(key="trade", title="To the next"),
     Column(key="train_seconds", title="Training (s)", kind="number"),
 )
 
@@ -45,21 +48,31 @@ def search_section(search: SearchInputs | None) -> Section:
     if search is None:
         return Section(anchor="search", title=_TITLE, short="Search", missing="No search was run.")
     members = pareto_rows(search)
+    more = _more_charts(search)
     tables = (Table(name="pareto", caption="Members of the front", columns=_COLUMNS, rows=members, highlight="chosen"),)
     return Section(
         anchor="search",
         title=_TITLE,
         short="Search",
         prose=_prose(search, members),
-        charts=(_front(search),) if search.trials else (),
+        charts=(_front(search), *more[:1]) if search.trials else (),
+        folded=more[1:],
+        folded_title="How the search went",
         tables=tables,
+        notes=(f"To rebuild and train a member: {search.rebuild}",) if search.rebuild else (),
     )
 
 
 def pareto_rows(search: SearchInputs) -> Rows:
     """The members of the front, the best first, with the chosen one marked."""
+    reasons = {row["number"]: {**row, "trade": _trade(row)} for row in search.reasons}
     members: list[Row] = [
-        {**row, "provenance": _provenance(search), "chosen": row["number"] == search.chosen}
+        {
+            **row,
+            **{key: reasons.get(row["number"], {}).get(key) for key in ("why", "trade")},
+            "provenance": _provenance(search),
+            "chosen": row["number"] == search.chosen,
+        }
         for row in search.trials
         if row.get("pareto")
     ]
@@ -79,6 +92,40 @@ def front_rows(search: SearchInputs) -> Rows:
         }
         for row in search.trials
     )
+
+
+def _trade(reason: Row) -> str:
+    """What the next member gives up, and whether that is more than chance."""
+    return f"{reason['trade']}{'; within the noise of seeds' if reason.get('within_noise') else ''}"
+
+
+def _more_charts(search: SearchInputs) -> tuple[Chart, ...]:
+    """Objectives to be chosen, growth of the hypervolume, importances, parallel coordinates: those that are known."""
+    trained = tuple(row for row in search.trials if all(row.get(name) is not None for name in search.objectives))
+    found = []
+    if len(trained) > 1:
+        keys = ("number", "name", "representation", "pareto", *search.objectives)
+        rows = tuple({key: row.get(key) for key in keys} for row in trained)
+        spec = objectives_chart(frame_of(rows), search.objectives).to_dict()
+        title, summary = "Any objectives", f"{len(rows)} trained candidates in three objectives, which can be chosen."
+        note = "A brush over the points fills the table below them; large marks are on the front."
+        found.append(Chart(name="objectives", title=title, summary=summary, spec=spec, rows=rows, note=note))
+    drawn = (
+        ("volume", "Growth", "How the covered hypervolume grew with training.", search.volume, volume_chart),
+        ("importances", "Importances", "What explains differences.", search.importances, importances_chart),
+        (
+            "parallel",
+            "Choices",
+            "The choices and objectives of each trained candidate.",
+            search.parallel,
+            parallel_chart,
+        ),
+    )
+    for name, title, summary, points, draw in drawn:
+        if points:
+            spec = draw(frame_of(points)).to_dict()
+            found.append(Chart(name=f"search_{name}", title=title, summary=summary, spec=spec, rows=points))
+    return tuple(found)
 
 
 def _beats(other: Row, row: Row) -> bool:

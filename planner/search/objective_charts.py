@@ -1,0 +1,205 @@
+"""The trials of a search in any two of its objectives, along all of them, over time, and by what explains them."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import altair as alt
+import polars as pl
+
+from planner.search.objective import METRICS
+from planner.search.records import SearchResult, TrialRecord
+from planner.study import OBJECTIVES
+from profiles.charts.theme import PALETTE, themed
+
+__all__ = [
+    "importances_chart",
+    "objectives_chart",
+    "objectives_frame",
+    "parallel_chart",
+    "parallel_frame",
+    "volume_chart",
+]
+
+_TITLES = {
+    "auc": "AUC",
+    "cost_per_million": "cost per million samples",
+    "energy_j": "energy (J)",
+    "flops": "FLOPs",
+    "latency_ms": "latency (ms)",
+    "log_loss": "log loss",
+    "parameter_bytes": "parameters (bytes)",
+}
+_ROWS = 12
+
+
+def objectives_frame(result: SearchResult) -> pl.DataFrame:
+    """A row per trained trial: number, name, representation, all objectives, and whether it is on the front."""
+    pareto = {trial.number for trial in result.pareto}
+    rows = [
+        {
+            "number": trial.number,
+            "name": trial.model.name,
+            "representation": trial.model.representation,
+            **result.values(trial),
+            "pareto": trial.number in pareto,
+        }
+        for trial in result.feasible
+    ]
+    texts = dict.fromkeys(("name", "representation"), pl.String)
+    numbers = dict.fromkeys(result.objectives, pl.Float64)
+    return pl.DataFrame(rows, schema={"number": pl.Int64, **texts, **numbers, "pareto": pl.Boolean})
+
+
+def objectives_chart(frame: pl.DataFrame, objectives: Sequence[str]) -> alt.VConcatChart:
+    """Points in two objectives, a third as their colour, each to be chosen; a brush over them fills the table below."""
+    names = [*objectives, *([objectives[0]] * 3)][: max(3, len(objectives))]
+    axes = [_choice(label, objectives, names[place]) for place, label in enumerate(("across", "up", "colour"))]
+    brush = alt.selection_interval(name="chosen")
+    base = alt.Chart(frame).transform_calculate(
+        **{label: f"datum[{axis.name}]" for label, axis in zip(("across", "up", "colour"), axes, strict=True)}
+    )
+    points: Any = base.mark_point(filled=True, stroke="white", strokeWidth=0.5).encode(
+        x=alt.X("across:Q", title="first objective chosen below", scale=alt.Scale(zero=False)),
+        y=alt.Y("up:Q", title="second objective", scale=alt.Scale(zero=False)),
+        color=alt.condition(
+            brush,
+            alt.Color("colour:Q", title="third objective", scale=alt.Scale(scheme="viridis")),
+            alt.value("#cccccc"),
+        ),
+        size=alt.condition("datum.pareto", alt.value(160), alt.value(50)),
+        tooltip=["number", "name", *objectives],
+    )
+    points = points.add_params(brush, *axes).properties(width=560, height=320, title="Trials in three objectives")
+    return themed(alt.vconcat(points, _table(frame, objectives, brush)))
+
+
+def volume_chart(frame: pl.DataFrame) -> alt.LayerChart:
+    """`volume_frame` as steps over seconds of training; a point where a trial enlarged it."""
+    base = alt.Chart(frame).encode(
+        x=alt.X("seconds:Q", title="seconds of training"),
+        y=alt.Y("hypervolume:Q", title="hypervolume (share)", scale=alt.Scale(zero=False)),
+    )
+    line: Any = base.mark_line(interpolate="step-after", color=PALETTE[0])
+    grown: Any = base.transform_window(
+        before="lag(hypervolume)", sort=[alt.SortField("step")], frame=[None, None]
+    ).transform_filter("datum.hypervolume > datum.before")
+    points = grown.mark_point(filled=True, color=PALETTE[0], size=50).encode(tooltip=["number", "name", "hypervolume"])
+    return themed(alt.LayerChart(layer=[line, points]).properties(width=560, height=220, title="Hypervolume"))
+
+
+def importances_chart(frame: pl.DataFrame) -> alt.Chart:
+    """`importances_frame` as bars, a group for each choice."""
+    order = list(dict.fromkeys(frame["parameter"]))
+    chart: Any = (
+        alt.Chart(frame)
+        .mark_bar()
+        .encode(
+            x=alt.X("importance:Q", title="share of the variance explained", axis=alt.Axis(format="%")),
+            y=alt.Y("parameter:N", sort=order, title=None),
+            yOffset=alt.YOffset("objective:N"),
+            color=alt.Color("objective:N", title=None),
+            tooltip=["parameter", "objective", alt.Tooltip("importance:Q", format=".1%")],
+        )
+    )
+    bars: alt.Chart = themed(chart.properties(width=520, title="What explains the differences between trials"))
+    return bars
+
+
+def parallel_frame(result: SearchResult) -> pl.DataFrame:
+    """A row per trained trial and axis: choices first, then objectives, each from 0 (worst) to 1 (best).
+
+    A choice's values stand in the order of their size; `text` is the value as read. Trials have no place on the axis of
+    a choice that plays no part in them.
+    """
+    trials, pareto = result.feasible, {trial.number for trial in result.pareto}
+    names = list(dict.fromkeys(name for trial in trials for name in trial.choices))
+    columns = {name: [trial.choices.get(name) for trial in trials] for name in names}
+    varying = {name: column for name, column in columns.items() if len(set(column)) > 1}
+    rows: list[dict[str, Any]] = []
+    for name, column in varying.items():
+        values = sorted(
+            {value for value in column if value is not None}, key=lambda value: (isinstance(value, str), value)
+        )
+        places = {value: place / max(len(values) - 1, 1) for place, value in enumerate(values)}
+        rows += [
+            _mark(trial, name, places[value], str(value), pareto)
+            for trial, value in zip(trials, column, strict=True)
+            if value is not None
+        ]
+    for name in result.objectives:
+        values_by_trial = [result.values(trial)[name] for trial in trials]
+        low, high = min(values_by_trial, default=0.0), max(values_by_trial, default=1.0)
+        for trial, value in zip(trials, values_by_trial, strict=True):
+            place = (value - low) / (high - low) if high > low else 0.5
+            better = place if OBJECTIVES[name] else 1 - place
+            rows.append(_mark(trial, name, better, f"{value:.4g}", pareto))
+    numbers = {"number": pl.Int64, "name": pl.String, "representation": pl.String, "axis": pl.String}
+    return pl.DataFrame(rows, schema={**numbers, "place": pl.Float64, "text": pl.String, "pareto": pl.Boolean})
+
+
+def parallel_chart(frame: pl.DataFrame) -> alt.Chart:
+    """`parallel_frame` as lines; those of the front stand out, and a click on the legend shows one representation."""
+    order = list(dict.fromkeys(frame["axis"]))
+    weight = alt.Opacity("pareto:N", scale=alt.Scale(domain=[False, True], range=[0.2, 0.95]), legend=None)
+    shown = alt.selection_point(name="shown", fields=["representation"], bind="legend")
+    chart: Any = (
+        alt.Chart(frame)
+        .mark_line(point=True)
+        .encode(
+            x=alt.X("axis:N", sort=order, title=None, axis=alt.Axis(labelAngle=-30)),
+            y=alt.Y("place:Q", title="greater or better", axis=alt.Axis(labels=False, ticks=False)),
+            detail="number:N",
+            color=alt.Color("representation:N", title="representation"),
+            opacity=alt.condition(shown, weight, alt.value(0.03)),
+            tooltip=["number", "name", "axis", "text"],
+        )
+    )
+    lines: alt.Chart = themed(
+        chart.add_params(shown).properties(width=620, height=260, title="Choices and objectives of each trial")
+    )
+    return lines
+
+
+def _mark(trial: TrialRecord, axis: str, place: float, text: str, pareto: set[int]) -> dict[str, Any]:
+    return {
+        "number": trial.number,
+        "name": trial.model.name,
+        "representation": trial.model.representation,
+        "axis": axis,
+        "place": place,
+        "text": text,
+        "pareto": trial.number in pareto,
+    }
+
+
+def _choice(label: str, objectives: Sequence[str], first: str) -> alt.Parameter:
+    return alt.param(
+        name=f"axis_{label}",
+        value=first,
+        bind=alt.binding_select(
+            options=list(objectives), labels=[_TITLES.get(name, name) for name in objectives], name=f"{label}: "
+        ),
+    )
+
+
+def _table(frame: pl.DataFrame, objectives: Sequence[str], brush: alt.Parameter) -> alt.HConcatChart:
+    """The brushed trials as text, the best by the first objective first."""
+    order: Literal["ascending", "descending"] = "descending" if OBJECTIVES[objectives[0]] else "ascending"
+    rows = (
+        alt.Chart(frame)
+        .transform_filter(brush)
+        .transform_window(row="row_number()", sort=[alt.SortField(objectives[0], order=order)])
+        .transform_filter(f"datum.row <= {_ROWS}")
+    )
+    columns = [("number", "Q", "d"), ("name", "N", ""), *((name, "Q", _format(name)) for name in objectives)]
+    texts = []
+    for name, kind, text_format in columns:
+        text: Any = alt.Text(f"{name}:{kind}", format=text_format) if text_format else alt.Text(f"{name}:{kind}")
+        column: Any = rows.mark_text(align="left", x=0).encode(y=alt.Y("row:O", axis=None), text=text)
+        width = 170 if name == "name" else 80
+        texts.append(column.properties(title=_TITLES.get(name, name), width=width, height=16 * _ROWS))
+    return alt.hconcat(*texts, spacing=8)
+
+
+def _format(name: str) -> str:
+    return ".4f" if name in METRICS else ".3s"
