@@ -99,6 +99,8 @@ class CostColumns:
 
     def _places(self, columns: SpaceColumns) -> Iterator[tuple[str, int, NDArray[np.intp] | None]]:
         """Each device and batch with the candidates that are judged there, None for all."""
+        if not len(columns):
+            return
         devices, batches = columns.devices or (self.device,), columns.batches or (self.batch,)
         if len(devices) == len(batches) == 1:
             yield devices[0], batches[0], None
