@@ -51,20 +51,21 @@ def _too_large(prepared: Prepared) -> Shortage:
     excess = round(sum(over.values()))
     unit, most = max(over.items(), key=lambda one: one[1])
     sentence = (
-        f"tables {_listed(names)} do not fit even alone: the smallest shards that {_listed(prepared.names(unit))} "
-        f"may be cut into are {format_bytes(most)} ({most:,.0f} bytes) larger than the memory they may lie in"
+        f"tables {_listed(names)} do not fit even alone: {_listed(prepared.names(unit))}, cut as finely as it may be, "
+        f"is {format_bytes(most)} ({most:,.0f} bytes) larger than the memory that it may lie in"
     )
     return Shortage(tables=names, bytes=excess, sentence=sentence)
 
 
 def _least_excess(prepared: Prepared, unit: int) -> float:
-    options, capacities = prepared.options, prepared.problem.capacities
-    mine_O = np.flatnonzero(options.unit_O == unit)
-    most_OT = options.bytes_OGT[mine_O].max(axis=1)
-    devices_O = np.where(np.isin(options.kind_O[mine_O], (NODE, EVERYWHERE)), prepared.problem.devices, 1)
-    on_rank_O = (most_OT - capacities.rank_T).clip(min=0).sum(axis=1)
-    on_node_O = (most_OT * devices_O[:, None] - capacities.node_T).clip(min=0).sum(axis=1)
-    return float((on_rank_O + on_node_O).min())
+    """The bytes above the capacities of empty ranks and nodes, of the unit's option that has the fewest."""
+    problem, capacities = prepared.problem, prepared.problem.capacities
+    mine = prepared.options.where(np.flatnonzero(prepared.options.unit_O == unit))
+    nodes_O = np.select([mine.kind_O == EVERYWHERE], [problem.nodes], default=1)[:, None]
+    devices_O = np.where(np.isin(mine.kind_O, (NODE, EVERYWHERE)), problem.devices, 1)[:, None]
+    on_rank_OG = (mine.bytes_OGT - capacities.rank_T).clip(min=0).sum(axis=2) * devices_O
+    on_node_OG = (mine.bytes_OGT * devices_O[:, :, None] - capacities.node_T).clip(min=0).sum(axis=2)
+    return float(((on_rank_OG + on_node_OG) * nodes_O * mine.count_OG).sum(axis=1).min())
 
 
 def _too_many(prepared: Prepared) -> Shortage | None:

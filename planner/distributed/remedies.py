@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from planner.distributed.cluster import Cluster
 from planner.distributed.constraints import TableConstraint
 from planner.distributed.preparation import prepare
@@ -52,7 +54,13 @@ def fits(request: Request) -> bool:
         )
     except InputError:
         return False
-    return not prepared.homeless_units and isinstance(first_fit(prepared.problem), Assignment)
+    if prepared.homeless_units:
+        return False
+    problem = prepared.problem
+    least_U = np.minimum.reduceat(problem.options.total_bytes_OT.sum(axis=1), problem.start_U1[:-1])
+    if least_U.sum() > problem.capacities.total_T.sum():
+        return False
+    return isinstance(first_fit(problem), Assignment)
 
 
 def find_remedies(request: Request) -> tuple[Remedy, ...]:

@@ -19,10 +19,14 @@ __all__ = ["Solution", "first_fit", "solve"]
 Integers = NDArray[np.int64]
 # Largest shards tried, over the lower bound: finer ones cost more work and pack better.
 _THRESHOLDS = (4.0, 1.4, 1.0, 0.7, 0.4)
+# Few units are hard to balance and quick to pack: more is tried of everything.
+_FEW_UNITS = 100
+_DENSE_THRESHOLDS = (*_THRESHOLDS, *(2.0 * 0.93**step for step in range(40)))
 # Shares of a tier that one item, and all items together, may take: tried in turn until something fits.
 _GRAINS = ((1.0, 1.0), (1.0, 0.9), (0.25, 1.0), (0.25, 0.9), (0.05, 1.0), (0.01, 1.0))
 _ORDERS: tuple[Order, ...] = ("time", "both", "memory")
 _IMPROVED = 3
+_IMPROVED_OF_FEW = 20
 _CLOSE_ENOUGH = 3e-4
 # In all, spread over units, since each looks at every option of what lies on a rank.
 _RESHARDINGS = 24_000
@@ -46,7 +50,8 @@ def solve(problem: Problem) -> Solution | Stuck:
         return packed
     packed.sort(key=lambda state: state.slowest_ms)
     best = packed[0]
-    for state in _with_differencing(packed[:_IMPROVED]):
+    kept = _IMPROVED_OF_FEW if problem.units <= _FEW_UNITS else _IMPROVED
+    for state in _with_differencing(packed[:kept]):
         _improve(state, target_ms)
         best = min(best, state, key=lambda one: one.slowest_ms)
         if best.slowest_ms <= target_ms:
@@ -91,7 +96,7 @@ def _choices_under(choices: Choices, bound_ms: float, fill: float) -> Iterator[I
     """Each different choice of options [U] under the thresholds, with memory filled to `fill` where possible."""
     seen: set[bytes] = set()
     no_price_T = np.zeros_like(choices.problem.capacities.total_T)
-    for factor in _THRESHOLDS:
+    for factor in _DENSE_THRESHOLDS if choices.problem.units <= _FEW_UNITS else _THRESHOLDS:
         threshold = bound_ms * factor
         option_U = choices.chosen(threshold, fitting_prices(choices, threshold, no_price_T, fill))
         if option_U is not None and option_U.tobytes() not in seen:

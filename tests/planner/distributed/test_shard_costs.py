@@ -35,7 +35,7 @@ def shards(scheme: str, cluster: Cluster) -> tuple[Shard, ...]:
             for part in (0, 1)
         ],
     }
-    return tuple(Shard("t", *cut, "hbm") for cut in cuts[scheme])  # type: ignore[arg-type]
+    return tuple(Shard("t", *cut, "hbm") for cut in cuts[scheme])  # type: ignore[call-arg, arg-type]
 
 
 def pieces(scheme: Any, cluster: Cluster = NESTED) -> Pieces:
