@@ -95,7 +95,7 @@ def timeline_chart(rows: Rows) -> alt.FacetChart:
         title=None,
         sort=kinds,
         scale=alt.Scale(domain=kinds, range=[_COLOURS[kind] for kind in kinds]),
-        legend=alt.Legend(orient="top", columns=4, labelLimit=260),
+        legend=alt.Legend(orient="top", columns=3, columnPadding=36, labelLimit=300),
     )
     bars = (
         alt.Chart()
@@ -151,7 +151,9 @@ def scaling_chart(rows: Rows) -> alt.LayerChart:
             scale=alt.Scale(type="log", base=2, padding=20),
             axis=alt.Axis(values=counts, format="d", grid=False),
         ),
-        color=alt.Color("curve:N", title=None, sort=curves, legend=alt.Legend(orient="top", labelLimit=260)),
+        color=alt.Color(
+            "curve:N", title=None, sort=curves, legend=alt.Legend(orient="top", columnPadding=28, labelLimit=260)
+        ),
         tooltip=[
             alt.Tooltip("curve:N"),
             alt.Tooltip("nodes:Q"),
@@ -221,7 +223,7 @@ def sensitivity_chart(rows: Rows) -> alt.LayerChart:
         x=alt.X("ms:Q", title="iteration (ms)", scale=alt.Scale(zero=False)),
         x2="base_ms:Q",
         y=alt.Y("constant:N", sort=order, title=None, axis=alt.Axis(labelLimit=260)),
-        color=alt.Color("change:N", title=None, legend=alt.Legend(orient="top")),
+        color=alt.Color("change:N", title=None, legend=alt.Legend(orient="top", columnPadding=28)),
         tooltip=[alt.Tooltip("constant:N"), alt.Tooltip("change:N"), alt.Tooltip("ms:Q", format=".3f")],
     )
     line = base.mark_rule(color=_GREY).encode(x="base_ms:Q")

@@ -8,8 +8,8 @@ if TYPE_CHECKING:
 
 __all__ = ["charts"]
 
-# Wider on the right, as browsers draw text wider than the renderer reckons.
-_PADDING = {"left": 8, "right": 28, "top": 8, "bottom": 8}
+# Wider at the sides, as browsers draw text wider than the renderer reckons.
+_PADDING = {"left": 32, "right": 28, "top": 8, "bottom": 8}
 
 
 def charts(report: Mapping[str, Any]) -> dict[str, str]:
@@ -49,7 +49,12 @@ def _cache(rows: list[dict[str, float]]) -> "alt.LayerChart":
     base = alt.Chart(pl.DataFrame(long)).encode(
         x=alt.X("entries:Q", title="rows in the cache", scale=alt.Scale(type="log"), axis=alt.Axis(format="~s")),
         y=alt.Y("rate:Q", title="hit rate", axis=alt.Axis(format="%")),
-        color=alt.Color("what:N", title=None, sort=order, legend=alt.Legend(orient="top", columns=2, labelLimit=240)),
+        color=alt.Color(
+            "what:N",
+            title=None,
+            sort=order,
+            legend=alt.Legend(orient="top", columns=2, columnPadding=36, labelLimit=260),
+        ),
         strokeDash=alt.StrokeDash("what:N", sort=order, legend=None),
     )
     layers = [base.mark_line(), base.mark_point(filled=True, size=30)]
