@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from planner.cli.options import Json, Out, Ray, StudyFile, Trials
-from planner.cli.output import print_json, print_lines, print_table
+from planner.cli.output import message, print_json, print_lines, print_table
 from planner.cli.study_job import AllowStale, Profiles, StudyJob, open_job
 from profiles.units import format_bytes, format_ms
 
@@ -53,6 +53,9 @@ Build = Annotated[
         "--build", metavar="TRIAL", help="Do not search: train this trial again and leave model, spec and plan in OUT."
     ),
 ]
+Space = Annotated[
+    bool, typer.Option("--space", help="Do not search: show what the space offers, why, and how large it is.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -72,17 +75,25 @@ def search(
     trial_cpus: TrialCpus = 1,
     trial_gpus: TrialGpus = 0.0,
     build: Build = None,
+    space: Space = False,
     profiles: Profiles = None,
     allow_stale: AllowStale = False,
     json: Json = False,
 ) -> None:
     """Search for candidates that nothing beats; resumable."""
+    from planner.cli.space import show_space
     from planner.pipeline.modelling import fit_cost_model
     from planner.pipeline.run import training_on
-    from planner.pipeline.searching import SearchOptions, search_study
+    from planner.pipeline.searching import SearchOptions, search_study, search_task
+    from planner.search.space_table import size_text
 
     job = open_job(study, out, profiles, allow_stale=allow_stale)
     data = job.data()
+    offered = search_task(job.study, data).space
+    if space:
+        show_space(offered, json=json)
+        return
+    message(f"search space: {size_text(offered)}")
     with job.progress.stage("fitting the cost model"):
         cost_model = fit_cost_model(job.study, data, job.workspace)
     earlier = tuple(folder / "search" if (folder / "search").is_dir() else folder for folder in warm_start or ())

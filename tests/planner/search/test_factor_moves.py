@@ -1,7 +1,7 @@
 import numpy as np
 
 from planner.search.factor_moves import FactorMoves
-from planner.search.factors import Axis, Factor
+from planner.search.factors import Axis, Choices, Factor
 
 FACTOR = Factor(
     name="",
@@ -14,7 +14,7 @@ FACTOR = Factor(
 MOVES = FactorMoves(factor=FACTOR)
 
 
-def differences(one: dict[str, object], other: dict[str, object]) -> set[str]:
+def differences(one: Choices, other: Choices) -> set[str]:
     return {name for name in {*one, *other} if one.get(name) != other.get(name)}
 
 

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from planner.search.factors import Choices
 from planner.search.space_candidate import sample_models, space_candidate
 from planner.search.space_columns import SpaceModels
 from planner.search.space_features import SpaceFeatures
@@ -41,8 +42,8 @@ def test_columns_hold_the_candidate_of_each_code(section: SpaceSection) -> None:
 
 
 def test_choices_decide_the_embedding_of_every_member() -> None:
-    large = {"large.representation": "table", "large.dtype": "float32", "large.kept_rows": 0.25}
-    small = {"small.representation": "table", "small.dtype": "float32", "small.kept_rows": 1.0, "dim": 8}
+    large: Choices = {"large.representation": "table", "large.dtype": "float32", "large.kept_rows": 0.25}
+    small: Choices = {"small.representation": "table", "small.dtype": "float32", "small.kept_rows": 1.0, "dim": 8}
     model = space_candidate(make_space(), {**large, "large.kept_by": "frequency", **small}).model
     table = TableSpec(dim=8)
     assert model.embeddings == (table, table, ReducedTableSpec(dim=8, rows=1000, kept_by="frequency"))
