@@ -226,8 +226,9 @@ def measure_latency(
     options: TimingOptions | None = None,
     before: Call | None = None,
     gap_s: float = 0.02,
+    core: QuietCore | None = None,
 ) -> Latency:
-    """The latency of one call on a torch device, in visits `gap_s` apart; see `time_visit` for `before`.
+    """The latency of one call on a torch device, in visits `gap_s` apart; see `time_visit` for `before` and `core`.
 
     Callers that measure many things at once do better to visit them in turn: `time_visit`, then `summarize`.
     """
@@ -237,7 +238,7 @@ def measure_latency(
     for visit in range(options.visits):
         if visit:
             time.sleep(gap_s)
-        visits.append(time_visit(call, clock, options, before))
+        visits.append(time_visit(call, clock, options, before, core=core))
     return summarize(visits, sees_contention=clock.sees_contention)
 
 

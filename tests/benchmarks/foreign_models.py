@@ -11,6 +11,7 @@ import torch
 from planner.cost_model.composition import CostModel
 from planner.cost_model.foreign import components_of_module, predict_module
 from planner.cost_model.model import fit_device_model
+from profiles.core_probe import QuietCore
 from profiles.measure import thread_count
 from profiles.store import ProfileStore
 from profiles.sweep import sweep
@@ -28,7 +29,9 @@ _INTRODUCTION = """\
 torchrec's own DLRM and SimpleDeepFMNN, their modules mapped to components by class. Components are measured alone, one
 thread, at 0.5, 0.75, 1.5 and 2 times the batches that are asked for, never at these; the model is their sum, without a
 context learned from whole models. The measured latency is that of the whole model in the same run."""
-_OPTIONS = SweepOptions(threads=1, seconds_per_visit=0.01)
+_OPTIONS = SweepOptions(
+    threads=1, seconds_per_visit=0.004, min_samples=3, agreement=0.02, quiet_core=0.25, group_bytes=6 * 10**9
+)
 
 
 def figures_of(models: Mapping[str, TorchrecModel], batches: tuple[int, ...], options: SweepOptions) -> Figures:
@@ -51,12 +54,12 @@ def _rows_of(name: str, model: TorchrecModel, batches: tuple[int, ...], options:
         sweep(tuple(components), RecommendationProvider(), store, options=options)
         fitted = fit_device_model([row for row in store.load() if row.provenance == "measured"], work_of)
     predicted = predict_module(CostModel(models={"here": fitted}), target.model, batches, "here", pooling=pooling)
-    timing = TimingOptions(visits=options.visits, seconds_per_visit=options.seconds_per_visit)
+    timing = TimingOptions(visits=options.most_visits, seconds_per_visit=options.seconds_per_visit, min_samples=3)
     found = []
     for batch, mean_ms in zip(batches, predicted.mean_ms.tolist(), strict=True):
         call = partial(target.model, *resized(batch).args)
         with torch.inference_mode(), thread_count(options.threads):
-            measured = measure_latency(call, options=timing)
+            measured = measure_latency(call, options=timing, gap_s=0, core=_quiet_core(options, len(batches)))
         found.append(
             {
                 "model": name,
@@ -67,6 +70,10 @@ def _rows_of(name: str, model: TorchrecModel, batches: tuple[int, ...], options:
             }
         )
     return found
+
+
+def _quiet_core(options: SweepOptions, count: int) -> QuietCore | None:
+    return None if options.quiet_core is None else QuietCore(options.quiet_core, patience_s=options.patience_s(count))
 
 
 def _measure(quick: bool) -> Figures:
