@@ -14,6 +14,7 @@ BENCHMARKS = (
     "operator_breakdown",
     "opportunity",
     "profile_cost",
+    "sharding",
     "simulator_speed",
     "theory",
     "training_throughput",

@@ -9,7 +9,13 @@ from numpy.typing import NDArray
 from planner.distributed.search.assignment import Assignment
 from planner.distributed.search.balance import balance, is_overfull, repair_memory
 from planner.distributed.search.karmarkar_karp import largest_differencing
-from planner.distributed.search.lower_bound import Choices, LowerBound, fitting_prices, lower_bound
+from planner.distributed.search.lower_bound import (
+    Choices,
+    LowerBound,
+    fitting_prices,
+    lower_bound,
+    marginal_choice,
+)
 from planner.distributed.search.packing import Order, Stuck, pack
 from planner.distributed.search.problem import Problem
 from planner.distributed.search.resharding import reshard_slowest
@@ -26,7 +32,7 @@ _DENSE_THRESHOLDS = (*_THRESHOLDS, *(2.0 * 0.93**step for step in range(40)))
 _GRAINS = ((1.0, 1.0), (1.0, 0.9), (0.25, 1.0), (0.25, 0.9), (0.05, 1.0), (0.01, 1.0))
 _ORDERS: tuple[Order, ...] = ("time", "both", "memory")
 _IMPROVED = 3
-_IMPROVED_OF_FEW = 20
+_IMPROVED_OF_FEW = 50
 _CLOSE_ENOUGH = 3e-4
 # In all, spread over units, since each looks at every option of what lies on a rank.
 _RESHARDINGS = 24_000
@@ -98,10 +104,11 @@ def _choices_under(choices: Choices, bound_ms: float, fill: float) -> Iterator[I
     no_price_T = np.zeros_like(choices.problem.capacities.total_T)
     for factor in _DENSE_THRESHOLDS if choices.problem.units <= _FEW_UNITS else _THRESHOLDS:
         threshold = bound_ms * factor
-        option_U = choices.chosen(threshold, fitting_prices(choices, threshold, no_price_T, fill))
-        if option_U is not None and option_U.tobytes() not in seen:
-            seen.add(option_U.tobytes())
-            yield option_U
+        price_T = fitting_prices(choices, threshold, no_price_T, fill)
+        for option_U in (choices.chosen(threshold, price_T), marginal_choice(choices, threshold, price_T, fill)):
+            if option_U is not None and option_U.tobytes() not in seen:
+                seen.add(option_U.tobytes())
+                yield option_U
     if not seen and (option_U := choices.chosen(np.inf, fitting_prices(choices, np.inf, no_price_T, fill))) is not None:
         yield option_U
 
