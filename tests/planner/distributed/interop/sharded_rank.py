@@ -13,6 +13,7 @@ import torch
 from torch import distributed as dist
 from torch import nn
 from torch.distributed._shard.sharded_tensor.api import ShardedTensor
+from torch.distributed.optim.apply_optimizer_in_backward import _apply_optimizer_in_backward
 from torchrec.distributed.embeddingbag import EmbeddingBagCollectionSharder
 from torchrec.distributed.model_parallel import DistributedModelParallel
 from torchrec.modules.embedding_configs import EmbeddingBagConfig
@@ -23,6 +24,7 @@ from planner.distributed.comms import RecordCollectives, write_trace
 from planner.distributed.interop import TorchrecExport, read_export, table_modules, torchrec_plan
 
 SAMPLES, IDS = 8, 3
+LEARNING_RATE = 0.5
 
 
 class Model(nn.Module):
@@ -67,22 +69,46 @@ def give_weights(sharded: nn.Module, whole: nn.Module) -> None:
             value.detach().copy_(weights[name])
 
 
+def step(model: nn.Module, ids: KeyedJaggedTensor) -> None:
+    found = model(ids)
+    torch.autograd.backward(torch.stack([(one * one).sum() for one in found.values()]).sum())
+
+
+def trained(model: nn.Module, batches: list[KeyedJaggedTensor]) -> nn.Module:
+    """One step of SGD on the mean over ranks of their losses."""
+    optimizer = torch.optim.SGD(model.parameters(), lr=LEARNING_RATE / len(batches))
+    for ids in batches:
+        step(model, ids)
+    optimizer.step()
+    return model
+
+
 def run(export: TorchrecExport, folder: Path) -> dict[str, float]:
-    rank = dist.get_rank()
+    rank, ranks = dist.get_rank(), dist.get_world_size()
     whole, model = Model(export), Model(export)
-    plan = torchrec_plan(export, table_modules(model))
+    fused = any(table.compute_kernel == "fused" for table in export.tables)
+    if fused:
+        _apply_optimizer_in_backward(torch.optim.SGD, model.parameters(), {"lr": LEARNING_RATE})
     sharded = DistributedModelParallel(
-        model, device=torch.device("cpu"), plan=plan, sharders=[EmbeddingBagCollectionSharder()]
+        model,
+        device=torch.device("cpu"),
+        plan=torchrec_plan(export, table_modules(model)),
+        sharders=[EmbeddingBagCollectionSharder()],
     )
     give_weights(sharded, whole)
     recorder = RecordCollectives()
+    ids = batch(export, rank)
     with recorder:
-        found = sharded(batch(export, rank))
-        torch.autograd.backward(torch.stack([one.sum() for one in found.values()]).sum())
-    write_trace(recorder.calls, folder / f"trace-{rank}.json", dist.get_world_size())
-    expected = whole(batch(export, rank))
-    assert set(found) == set(expected)
+        found = sharded(ids)
+        step(sharded, ids)
+    write_trace(recorder.calls, folder / f"trace-{rank}.json", ranks)
+    expected = whole(ids)
     off = {name: float((found[name] - expected[name]).abs().max()) for name in expected}
+    assert set(found) == set(expected)
+    if fused:
+        expected = trained(whole, [batch(export, other) for other in range(ranks)])(ids)
+        found = sharded(ids)
+        off |= {name: max(off[name], float((found[name] - expected[name]).abs().max())) for name in expected}
     del sharded, found
     gc.collect()
     return off

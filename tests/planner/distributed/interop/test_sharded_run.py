@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from planner.distributed import ShardingPlan
+from planner.distributed import EmbeddingTable, ShardingPlan, TableConstraint, plan_sharding
 from planner.distributed.comms import read_trace
-from planner.distributed.interop import export_plan
+from planner.distributed.interop import RunnableCosts, export_plan
 from tests.planner.distributed.interop.small_plans import Block, placed, plan_of, small_cluster
 
 ROOT = Path(__file__).parents[4]
 
 
-def worst_difference(plan: ShardingPlan, folder: Path) -> float:
-    """Over ranks and tables, sharded less in one piece."""
-    export_plan(plan, device="cpu", fused=False).save(folder / "export.json")
+def worst_difference(plan: ShardingPlan, folder: Path, *, fused: bool = False) -> float:
+    """Over ranks and tables, sharded less in one piece; where the optimizer is fused, after a step of it too."""
+    export_plan(plan, device="cpu", fused=fused).save(folder / "export.json")
     command = [sys.executable, "-W", "ignore", "-m", "tests.planner.distributed.interop.sharded_rank"]
     command += [str(folder / "export.json"), str(folder / "store"), str(folder)]
     surroundings = {**os.environ, "GLOO_SOCKET_IFNAME": "lo", "OMP_NUM_THREADS": "1"}
@@ -81,3 +81,17 @@ def test_hosts_of_two_ranks_split_tables_by_host(tmp_path: Path) -> None:
         placed("all", "row_wise", 40, 8, *[(rank, 10 * rank, 10 * rank + 10, 0, 8) for rank in range(4)]),
     )
     assert worst_difference(plan, tmp_path) < 1e-6
+
+
+@pytest.mark.slow
+def test_a_plan_of_the_search_runs_and_trains_as_the_model_in_one_piece(tmp_path: Path) -> None:
+    tables = [EmbeddingTable(name=f"t{i}", rows=37 * (i + 1), dim=16 + 8 * (i % 2), pooling=3.0) for i in range(7)]
+    plan = plan_sharding(
+        tables,
+        small_cluster(1, 2),
+        batch_per_rank=8,
+        costs=RunnableCosts(),
+        # Copies are not fused, and trained by whatever trains the dense layers.
+        constraints=[TableConstraint(table="*", schemes=("table_wise", "row_wise", "column_wise"))],
+    )
+    assert worst_difference(plan, tmp_path, fused=True) < 1e-5
