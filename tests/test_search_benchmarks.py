@@ -7,16 +7,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from planner.pipeline.searching import StudyTrainer
 from planner.search.evaluation import RungStep
 from planner.search.task import SearchTask
-from planner.study import SearchSection
+from planner.study import SearchSection, TrainingSection
 from profiles.errors import CorruptFileError
+from representations.datasets import load_dataset, split_dataset
 from representations.metrics import Metrics
 from representations.training_config import TrainingConfig
 from tests.benchmarks import search
 from tests.benchmarks.planted_clicks import PlantedClicks, write_clicks
 from tests.benchmarks.rivals.plain_search import optuna_search, random_search
 from tests.benchmarks.search_methods import METHODS
+from tests.benchmarks.search_noise import search_clicks, summary, whole_tables
 from tests.benchmarks.search_replay import Curve, TableTrainer, curve_of, front_keys, run_method, share_to
 from tests.benchmarks.search_table import (
     SCHEMA,
@@ -131,8 +134,6 @@ def test_other_files_are_no_tables(tmp_path: Path) -> None:
 
 
 def test_generated_clicks_are_read_by_the_loader(tmp_path: Path) -> None:
-    from representations.datasets import load_dataset
-
     clicks = PlantedClicks(planted=(5, 9), noise=(400,))
     write_clicks(tmp_path / "clicks.tsv", 600, clicks)
     found = load_dataset("criteo-kaggle", tmp_path / "clicks.tsv", features=clicks.names)
@@ -141,6 +142,19 @@ def test_generated_clicks_are_read_by_the_loader(tmp_path: Path) -> None:
     assert [feature.cardinality for feature in found.features[:2]] == [6, 10]
     assert clicks.noise_names == ("C3",)
     assert 0.2 < found.labels_N.mean() < 0.6
+
+
+def test_a_search_spends_next_to_nothing_on_features_of_noise(tmp_path: Path) -> None:
+    clicks = PlantedClicks(planted=(20, 60), noise=(4_000,))
+    write_clicks(tmp_path / "clicks.tsv", 12_000, clicks)
+    splits = split_dataset(load_dataset("criteo-kaggle", tmp_path / "clicks.tsv", features=clicks.names), "random", 0)
+    result = search_clicks(splits, clicks, 3, 256, tmp_path)
+    whole = whole_tables(splits)
+    trained = StudyTrainer(splits=splits, section=TrainingSection(epochs=1, batch_size=256))(whole, 0)
+    found = summary(result, whole, trained, clicks)
+    best, _, tables = found["rows"]
+    assert found["noise_share"] < 0.2
+    assert best["auc"] > tables["auc"] - 0.05
 
 
 def test_the_page_tells_what_was_reached_and_what_was_not() -> None:
@@ -152,12 +166,14 @@ def test_the_page_tells_what_was_reached_and_what_was_not() -> None:
         "candidates": 20, "table_s": 100.0, "allowed": 18, "limits": {"parameter_bytes": 1e6, "latency_ms": 2.0},
         "budget_s": 15.0, "seeds": 5, "methods": rows, "budget_share_to_random": 0.2, "budget_share_to_tpe": None,
         "budget_share_to_nsga2": 0.4, "front_found_shares": [0.8], "front_found_share": 0.8, "front_size": 5,
-        "front_found_exactly": 0.4, "trainings": 2, "curves": {name: [0.0, 0.2, 0.3] for name in METHODS},
+        "front_found_exactly": 0.4, "space_size": 1e12, "screened": 1000,
+        "screened_per_s": 2e5, "screened_front": 30, "trainings": 2, "curves": {name: [0.0, 0.2, 0.3] for name in METHODS},
         "live": [{"method": "ours", "volume": 0.3, "trainings": 4, "steps": 9}],
     }  # fmt: skip
     page = "\n".join(search.BENCHMARK.describe(report))
     assert "| Optuna TPE | 0.3000 | 5.0 | 0.500 | not reached | 20.0% |" in page
     assert "trained 40.0% of these very candidates" in page
     assert "For 80.0% of them" in page
+    assert "1,000 different candidates were priced and compared by evolution at 200,000 per second" in page
     assert search.BENCHMARK.charts is not None
     assert search.BENCHMARK.charts(report)["search"].startswith("<svg")

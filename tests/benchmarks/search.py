@@ -13,12 +13,17 @@ from planner.cost_model.catalogue import RooflineDeviceModel
 from planner.cost_model.composition import CostModel
 from planner.pipeline.searching import StudyPredictor, StudyTrainer
 from planner.search import Predictor, SearchTask
+from planner.search.front_screening import FrontScreening, screen_front
 from planner.search.hypervolume import reference_point
 from planner.search.objective import infeasible_reason, predicted_costs
-from planner.study import DeviceSection, TrainingSection
+from planner.search.search_space import search_space
+from planner.study import DeviceSection, ModelSection, TrainingSection
+from planner.study.space import GroupSection, SpaceSection
 from representations.components import work_of
+from representations.specs import Feature
 from tests.benchmarks.benchmark import Benchmark, Figures, main
 from tests.benchmarks.search_methods import METHODS, OURS, guided_search
+from tests.benchmarks.search_noise import published_costs
 from tests.benchmarks.search_page import charts, describe
 from tests.benchmarks.search_replay import Curve, Ledger, TableTrainer, curve_of, front_keys, run_method, share_to
 from tests.benchmarks.search_table import CONFIG, RUNG_SHARES, SearchTable, distinct_candidates, load_splits, read_table
@@ -102,6 +107,29 @@ def _as_good(one: Mapping[str, float], other: Mapping[str, float]) -> bool:
     return one["auc"] >= other["auc"] - ALIKE_AUC and all(one[name] <= ALIKE_COSTS * other[name] for name in names)
 
 
+def screened(features: tuple[Feature, ...], most: int) -> dict[str, Any]:
+    """How many candidates a second our screening prices and compares, in a space far too large to be listed."""
+    group = GroupSection(
+        each=True,
+        representation=("table", "dhe", "hybrid", "quotient-remainder"),
+        kept_rows=(1.0, 0.5, 0.1),
+        dtype=("float32", "int8"),
+    )
+    section = SpaceSection(dim=(4, 8, 16), groups=(group,), top_width=(32, 64, 128), top_depth=(1, 2))
+    space = search_space(section, features, 1, ModelSection())
+    price = published_costs(features).by_column
+    wanted = FrontScreening(objectives=("auc", "latency_ms", "parameter_bytes"), most=most)
+    # The first look also imports and compiles.
+    screen_front(space, price, FrontScreening(objectives=wanted.objectives, most=2_000))
+    found = screen_front(space, price, wanted)
+    return {
+        "space_size": float(space.size),
+        "screened": found.screened,
+        "screened_per_s": found.screened_per_s,
+        "screened_front": int(found.is_front_K.sum()),
+    }
+
+
 def live(task: SearchTask, predict: Predictor, reference: Mapping[str, float], seconds: float) -> list[dict[str, Any]]:
     """One run of each method that really trains."""
     section = TrainingSection(epochs=CONFIG.epochs, batch_size=CONFIG.batch_size, rows=CONFIG.maximum_rows)
@@ -133,6 +161,7 @@ def _measure(quick: bool) -> Figures:
             if name != OURS
         },
         **front_found(table, predict, seeds),
+        **screened(task.features, 20_000 if quick else 200_000),
         "seeds": len(seeds),
         "budget_s": budget_s,
         "table_s": table.seconds,

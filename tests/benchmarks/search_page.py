@@ -28,6 +28,7 @@ def describe(report: Mapping[str, Any]) -> list[str]:
     """The blocks of the page."""
     blocks = [_introduction(report), _comparison(report), "![Hypervolume over the budget](images/search.svg)"]
     blocks += ["## What the figures mean", _MEANING, "## Front of the whole space", _front(report)]
+    blocks += ["## Screening", _screening(report)]
     if report["live"]:
         blocks += ["## One run of each that really trains", _live(report)]
     return blocks
@@ -113,6 +114,15 @@ def _front(report: Mapping[str, Any]) -> str:
         "lower, costs at most 5 % higher."
     )
     return bullets([whole, found])
+
+
+def _screening(report: Mapping[str, Any]) -> str:
+    return (
+        f"In a space of {report['space_size']:.2g} candidates (each feature chooses its representation, rows and type, "
+        f"the model its width and top MLP) {report['screened']:,} different candidates were priced and compared by "
+        f"evolution at {report['screened_per_s']:,.0f} per second on one core; {report['screened_front']} of those "
+        "that were kept are on the front."
+    )
 
 
 def _live(report: Mapping[str, Any]) -> str:
