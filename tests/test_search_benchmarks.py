@@ -167,7 +167,8 @@ def test_the_page_tells_what_was_reached_and_what_was_not() -> None:
         "budget_s": 15.0, "seeds": 5, "methods": rows, "budget_share_to_random": 0.2, "budget_share_to_tpe": None,
         "budget_share_to_nsga2": 0.4, "front_found_shares": [0.8], "front_found_share": 0.8, "front_size": 5,
         "front_found_exactly": 0.4, "space_size": 1e12, "screened": 1000,
-        "screened_per_s": 2e5, "screened_front": 30, "trainings": 2, "curves": {name: [0.0, 0.2, 0.3] for name in METHODS},
+        "screened_per_s": 2e5, "screened_front": 30, "trainings": 2,
+        "curves": {name: [0.0, 0.2, 0.3] for name in METHODS},
         "live": [{"method": "ours", "volume": 0.3, "trainings": 4, "steps": 9}],
     }  # fmt: skip
     page = "\n".join(search.BENCHMARK.describe(report))
