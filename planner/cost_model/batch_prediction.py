@@ -4,7 +4,7 @@ There is no loop over candidates: 1e5 of them cost as many array look-ups as the
 N candidates, F features, R parts, C columns.
 """
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -125,7 +125,8 @@ class CandidatePredictor:
         self._model, self._work = cost_model.device(device), cost_model.work
         self._context: Context = cost_model.contexts.get(device, IDENTITY)
         self._prices: dict[int, PartPrices] = {}
-        self._parts: dict[tuple[Hashable, ...], Part] = {}
+        self._embeddings: dict[Feature, dict[EmbeddingSpec, Part]] = {}
+        self._groups: dict[tuple[tuple[Feature, ...], TableSpec], dict[bytes, Part]] = {}
         self._dense: dict[tuple[tuple[Feature, ...], int], dict[tuple[DenseSpec, int], Part]] = {}
 
     def predict(self, candidates: Candidates) -> CandidateCosts:
@@ -159,31 +160,34 @@ class CandidatePredictor:
 
     def _feature_slot(self, candidates: Candidates, place: int, used: Index) -> _Slot:
         feature = candidates.features[place]
-        parts = [self._embedding(feature, candidates.embeddings[i]) for i in used.tolist()]
+        known = self._embeddings.setdefault(feature, {})
+        chosen = [candidates.embeddings[i] for i in used.tolist()]
+        for spec in chosen:
+            if spec not in known:
+                known[spec] = embedding_part(feature, spec, self._batch, self._zipf, self._work)
+        parts = [known[spec] for spec in chosen]
         lookup = _places_of(used, len(candidates.embeddings))
         return _Slot(parts=tuple(parts), lookup=lookup, chosen_N=candidates.embedding_NF[:, place])
-
-    def _embedding(self, feature: Feature, spec: EmbeddingSpec) -> Part:
-        key = (feature, spec)
-        if key not in self._parts:
-            self._parts[key] = embedding_part(feature, spec, self._batch, self._zipf, self._work)
-        return self._parts[key]
 
     def _group_slot(self, candidates: Candidates, group: TableSpec) -> _Slot:
         """One part for each set of features whose tables are looked up together; none of them is a part too."""
         is_member = np.array([spec == group for spec in candidates.embeddings])
         sets_NF = is_member[candidates.embedding_NF]
         first_R, chosen_N = _distinct_sets(sets_NF)
-        parts = [self._group(candidates.features, group, set_F) for set_F in sets_NF[first_R]]
+        known = self._groups.setdefault((candidates.features, group), {})
+        parts = []
+        for set_F in sets_NF[first_R]:
+            key = set_F.tobytes()
+            if key not in known:
+                known[key] = self._group(candidates.features, group, set_F)
+            parts.append(known[key])
         return _Slot(parts=tuple(parts), lookup=np.arange(len(parts)), chosen_N=chosen_N)
 
     def _group(self, features: Sequence[Feature], group: TableSpec, set_F: NDArray[np.bool_]) -> Part:
         members = tuple(feature for feature, is_in in zip(features, set_F.tolist(), strict=True) if is_in)
-        key = (members, group)
-        if key not in self._parts:
-            nothing = Part(components=(), flops=0.0, parameter_bytes=0)
-            self._parts[key] = group_part(members, group, self._batch, self._zipf) if members else nothing
-        return self._parts[key]
+        if not members:
+            return Part(components=(), flops=0.0, parameter_bytes=0)
+        return group_part(members, group, self._batch, self._zipf)
 
     def _dense_slot(self, candidates: Candidates) -> _Slot:
         """Dense parts depend on the embeddings by the sum of their widths alone: one candidate speaks for all alike."""

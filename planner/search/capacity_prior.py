@@ -25,7 +25,7 @@ class CapacityPrior:
     is larger than the table that it stands for is worth no more.
     """
 
-    _bits: dict[tuple[Feature, EmbeddingSpec], float] = field(default_factory=dict)
+    _bits: dict[Feature, dict[EmbeddingSpec, float]] = field(default_factory=dict)
 
     def __call__(self, candidates: Candidates) -> Floats:
         """[N]: the bits of each."""
@@ -33,11 +33,12 @@ class CapacityPrior:
         for place, feature in enumerate(candidates.features):
             chosen_N = candidates.embedding_NF[:, place]
             bits_E = np.zeros(len(candidates.embeddings))
+            known = self._bits.setdefault(feature, {})
             for i in np.flatnonzero(np.bincount(chosen_N)).tolist():
-                key = (feature, candidates.embeddings[i])
-                if key not in self._bits:
-                    self._bits[key] = _bits(*key)
-                bits_E[i] = self._bits[key]
+                spec = candidates.embeddings[i]
+                if (bits := known.get(spec)) is None:
+                    bits = known[spec] = _bits(feature, spec)
+                bits_E[i] = bits
             total_N += bits_E[chosen_N]
         weights_D = np.array([_weights(dense.bottom_mlp) + _weights(dense.top_mlp) for dense in candidates.dense])
         bits_N: Floats = total_N + np.log2(1 + weights_D)[candidates.dense_N]

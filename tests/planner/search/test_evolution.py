@@ -11,7 +11,7 @@ from planner.study import GroupSection, SpaceSection
 from profiles.errors import InputError
 from tests.planner.search.grouped import make_pricer, make_space
 
-SMALL = Evolution(parents=32, children=128, most=1500)
+SMALL = Evolution(parents=32, children=128, most=900)
 
 
 def wide_space() -> SearchSpace:
