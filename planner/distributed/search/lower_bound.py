@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from planner.distributed.search.problem import Problem
 
-__all__ = ["Choices", "LowerBound", "fitting_prices", "lower_bound"]
+__all__ = ["Choices", "LowerBound", "fitting_prices", "lower_bound", "marginal_choice"]
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -129,6 +129,32 @@ def fitting_prices(choices: Choices, threshold: float, price_T: Floats, fill: fl
             low, high = (low, middle) if used(tier, float(np.exp(middle))) <= total_T[tier] else (middle, high)
         price_T[tier] = float(np.exp(high))
     return price_T
+
+
+def marginal_choice(choices: Choices, threshold: float, price_T: Floats, fill: float = 1.0) -> Integers | None:
+    """The options [U] chosen at these prices, but of units that would choose otherwise without one as many as fit.
+
+    At one price, units that are alike all choose alike, so that between two prices a tier goes from overfull to empty.
+    Those whose score loses least change first: as long as a tier is overfull, then where they take less work.
+    """
+    option_U = choices.chosen(threshold, price_T)
+    if option_U is None:
+        return None
+    options = choices.problem.options
+    bytes_OT, score_O = options.total_bytes_OT, options.work_O + options.total_bytes_OT @ price_T
+    room_T = choices.problem.capacities.total_T * fill - bytes_OT[option_U].sum(axis=0)
+    for tier in np.flatnonzero(price_T > 0).tolist():
+        other_U = choices.chosen(threshold, np.where(np.arange(len(price_T)) == tier, 0.0, price_T))
+        if other_U is None:
+            continue
+        for unit in np.argsort(score_O[other_U] - score_O[option_U], kind="stable").tolist():
+            added_T = bytes_OT[other_U[unit]] - bytes_OT[option_U[unit]]
+            fits = bool(((added_T <= room_T) | (added_T <= 0)).all())
+            is_relief = bool((added_T[room_T < 0] < 0).any())
+            if fits and (is_relief or options.work_O[other_U[unit]] < options.work_O[option_U[unit]]):
+                option_U[unit] = other_U[unit]
+                room_T -= added_T
+    return option_U
 
 
 def _kind(*, is_mean: bool, priced: bool) -> str:
