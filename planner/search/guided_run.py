@@ -205,7 +205,8 @@ class GuidedRun:
 
     def _tell(self, record: TrialRecord) -> None:
         if self._progress is not None:
-            self._progress(SearchProgress.of(self._journal.result, int(self._budget.trainings), record))
+            result, wanted = self._journal.result, int(self._budget.trainings)
+            self._progress(SearchProgress.of(result, wanted, record, self._budget.trainings - self._left()))
 
     def _left(self) -> float:
         """Whole trainings' worth that may still be begun."""

@@ -1,18 +1,20 @@
 """A search that is killed again and again, as a whole process."""
 
 import json
+import random
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import pytest
 from optuna.trial import TrialState
 
 from planner.search import load_search, run_search
 from planner.search.candidate import candidate_key
 from planner.search.storage import JOURNAL, open_study
-from tests.planner.search.closed_form import make_task, predict, train
+from tests.planner.search.closed_form import RungedTrainer, make_task, predict, train
 
 ROOT = Path(__file__).parents[3]
 TRIALS = 16
@@ -30,8 +32,23 @@ run_search(make_task(), predict, slow, directory=Path(sys.argv[1]), trials={TRIA
 """
 
 
-def start(directory: Path) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, "-c", SLOW_SEARCH, str(directory)], cwd=ROOT)
+GUIDED_SEARCH = """
+import sys, time
+from pathlib import Path
+from planner.search import run_search
+from tests.planner.search.closed_form import RungedTrainer, make_task, predict
+
+class Slow(RungedTrainer):
+    def train_rung(self, spec, seed, step):
+        time.sleep(0.1)
+        return super().train_rung(spec, seed, step)
+
+run_search(make_task(), predict, Slow(), directory=Path(sys.argv[1]), trials=14, sampler="guided")
+"""
+
+
+def start(directory: Path, program: str = SLOW_SEARCH) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-c", program, str(directory)], cwd=ROOT)
 
 
 def wait_for_growth(process: subprocess.Popen[bytes], path: Path, lines: int) -> None:
@@ -69,3 +86,22 @@ def test_kills_lose_no_finished_trial_and_leave_none_twice(tmp_path: Path) -> No
     assert load_search(directory) == result
     states = {trial.state for trial in open_study(directory, result.objectives).trials}
     assert states <= {TrialState.COMPLETE, TrialState.FAIL}
+
+
+@pytest.mark.slow
+def test_ten_kills_at_random_moments_end_with_the_same_trainings_finished(tmp_path: Path) -> None:
+    directory, journal = tmp_path / "killed", tmp_path / "killed" / JOURNAL
+    rng, kept = random.Random(0), set[int]()
+    for _ in range(10):
+        process = start(directory, GUIDED_SEARCH)
+        wait_for_growth(process, journal, rng.randint(4, 30))
+        time.sleep(rng.uniform(0, 0.1))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        kept |= finished(journal)
+    result = run_search(make_task(), predict, RungedTrainer(), directory=directory, trials=14, sampler="guided")
+    whole = run_search(make_task(), predict, RungedTrainer(), directory=tmp_path / "whole", trials=14, sampler="guided")
+    assert {trial.number for trial in result.trials} >= kept
+    assert sorted(t.model.name for t in result.feasible) == sorted(t.model.name for t in whole.feasible)
+    assert len({candidate_key(trial.model) for trial in result.trials}) == len(result.trials)
+    assert not [one for one in open_study(directory, result.objectives).trials if one.state == TrialState.RUNNING]

@@ -168,7 +168,11 @@ def test_progress_tells_the_count_the_best_and_what_was_infeasible(tmp_path: Pat
     assert told[-1].best == result.best
     assert told[-1].infeasible == result.count("infeasible") > 0
     assert told[-1].note.startswith("best auc 0.")
-    assert "infeasible" in told[-1].note
+    assert told[-1].ruled_out == {"parameter_bytes": told[-1].infeasible}
+    assert told[-1].front == result.pareto
+    assert told[0].seconds_left is not None
+    assert told[-1].seconds_left == 0.0
+    assert f"front of {len(result.pareto)}, {told[-1].infeasible} infeasible (parameter_bytes)" in told[-1].note
 
 
 def test_constraints_that_nothing_meets_are_told_before_anything_trains(tmp_path: Path, trainer: LoggedTrainer) -> None:
