@@ -135,9 +135,10 @@ def marginal_choice(choices: Choices, threshold: float, price_T: Floats, fill: f
     """The options [U] chosen at these prices, but of units that would choose otherwise without one as many as fit.
 
     At one price, units that are alike all choose alike, so that between two prices a tier goes from overfull to empty.
-    Those whose score loses least change first: as long as a tier is overfull, then where they take less work.
+    Those whose score loses least change first: as long as a tier is overfull, then where they take less work. None where
+    there is no price, or no choice.
     """
-    option_U = choices.chosen(threshold, price_T)
+    option_U = choices.chosen(threshold, price_T) if price_T.any() else None
     if option_U is None:
         return None
     options = choices.problem.options
@@ -147,7 +148,9 @@ def marginal_choice(choices: Choices, threshold: float, price_T: Floats, fill: f
         other_U = choices.chosen(threshold, np.where(np.arange(len(price_T)) == tier, 0.0, price_T))
         if other_U is None:
             continue
-        for unit in np.argsort(score_O[other_U] - score_O[option_U], kind="stable").tolist():
+        changing = np.flatnonzero(other_U != option_U)
+        loss = (score_O[other_U] - score_O[option_U])[changing]
+        for unit in changing[np.argsort(loss, kind="stable")].tolist():
             added_T = bytes_OT[other_U[unit]] - bytes_OT[option_U[unit]]
             fits = bool(((added_T <= room_T) | (added_T <= 0)).all())
             is_relief = bool((added_T[room_T < 0] < 0).any())
