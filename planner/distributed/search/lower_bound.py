@@ -135,8 +135,8 @@ def marginal_choice(choices: Choices, threshold: float, price_T: Floats, fill: f
     """The options [U] chosen at these prices, but of units that would choose otherwise without one as many as fit.
 
     At one price, units that are alike all choose alike, so that between two prices a tier goes from overfull to empty.
-    Those whose score loses least change first: as long as a tier is overfull, then where they take less work. None where
-    there is no price, or no choice.
+    Those whose score loses least change first: as long as a tier is overfull, then where they take less work. None
+    where there is no price, or no choice.
     """
     option_U = choices.chosen(threshold, price_T) if price_T.any() else None
     if option_U is None:
