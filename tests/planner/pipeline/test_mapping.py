@@ -22,3 +22,14 @@ def test_a_path_whose_candidate_was_not_tested_keeps_its_figures(planned: Path) 
     search, plan = load_search(planned / "search"), load_plan(planned / "plan.json")
     untested = with_test_metrics(plan, type(search)(objectives=("auc",), latency_device="cpu", trials=()))
     assert untested.paths == plan.paths
+
+
+def test_the_best_mapping_is_kept_beside_the_plan(planned: Path) -> None:
+    plan, exact = load_plan(planned / "plan.json"), load_plan(planned / "plan-exact.json")
+    assert exact.name == f"{plan.name}-exact"
+    assert {path.candidate for path in exact.paths} <= {
+        trial.model.name for trial in load_search(planned / "search").trials
+    }
+    for device in exact.devices:
+        held = sum(path.parameter_bytes for path in exact.paths if path.device == device.name)
+        assert held <= (device.memory_bytes or 0)
