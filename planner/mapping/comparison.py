@@ -37,7 +37,7 @@ class MappingComparison:
     @property
     def is_proven(self) -> bool:
         """Whether no mapping can be better than the one found, up to the solver's tolerance."""
-        return self.exact.bound_per_s <= self.exact.correct_per_s * (1 + 1e-5) + 1e-9
+        return self.exact.bound_per_s <= self.exact.correct_per_s * (1 + 1e-4)
 
     def to_object(self) -> dict[str, Any]:
         """The keys that `recplan map --json` prints."""

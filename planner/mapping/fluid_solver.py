@@ -24,8 +24,8 @@ _Rows = tuple[Any, Floats, Floats]
 
 TIME_LIMIT_S = 30.0
 _GAP = 1e-7
-# Of two mappings alike in what they serve the one of fewer bytes, so little does a whole memory's worth count.
-_BYTES_WEIGHT = 1e-6
+# Of two mappings alike in what they serve, that of fewer paths and bytes: so little do all paths and all bytes count.
+_TIE_WEIGHT = 1e-5
 # The solver's tolerances are absolute: shares of memory and of samples are told to it so much larger.
 _SCALE = 1e4
 
@@ -70,9 +70,13 @@ class FluidSolver:
         total = self.program.demand.samples_per_s
         cost = np.zeros(self._size)
         cost[self._first :] = -_SCALE * self.correct_K / total
-        cost[: self._pairs] = _SCALE * _BYTES_WEIGHT * self.program.bytes_A / self._most_P.sum()
+        cost[: self._pairs] = (
+            _SCALE * _TIE_WEIGHT * (self.program.bytes_A / self.program.bytes_A.sum() + 1 / self._pairs)
+        )
         solved = self._solve(cost, self._rows(), held_A)
-        return None if solved is None else (solved, -solved.least_cost * total / _SCALE)
+        if solved is None:
+            return None
+        return solved, (2 * _TIE_WEIGHT - solved.least_cost / _SCALE) * total
 
     def fewest_bytes(self, device: int, correct_per_s: float) -> int | None:
         """The fewest bytes on a device where at least so much is served; None where it cannot be."""

@@ -27,7 +27,7 @@ def test_algorithm_1_never_passes_the_exact_mapping(qps: float) -> None:
     assert found is not None
     assert 0 <= found.gap < 1
     assert found.is_proven
-    assert found.algorithm.correct_per_s <= found.exact.correct_per_s * (1 + 1e-6)
+    assert found.algorithm.correct_per_s <= found.exact.correct_per_s * (1 + 1e-4)
 
 
 def test_a_hybrid_that_takes_the_tables_room_costs_what_the_gap_says() -> None:
@@ -35,7 +35,7 @@ def test_a_hybrid_that_takes_the_tables_room_costs_what_the_gap_says() -> None:
     low, high = (compared(qps, device("cpu", room)).comparison for qps in (10.0, 200_000.0))
     assert low is not None
     assert high is not None
-    assert low.gap == pytest.approx(0, abs=1e-6)
+    assert low.gap == pytest.approx(0, abs=1e-4)
     assert high.algorithm.chosen != high.exact.chosen
     assert high.gap > 0.05
 

@@ -56,7 +56,7 @@ def test_no_choice_within_the_budgets_serves_more(cpu: int, gpu: int, qps: float
     ]
     best = max(value_of(asked, choice).correct_per_s for choice in choices)
     found = best_mapping(asked)
-    assert found.correct_per_s == pytest.approx(best, rel=1e-5)
+    assert found.correct_per_s == pytest.approx(best, rel=1e-4)
     assert found.bound_per_s >= best * (1 - 1e-6)
     assert found.bytes_on("cpu") <= cpu
     assert found.bytes_on("gpu") <= gpu
@@ -93,10 +93,15 @@ def test_at_a_low_load_the_most_accurate_path_that_fits_is_enough() -> None:
     assert found.accuracy == pytest.approx(0.79)
 
 
+def test_nothing_is_held_that_serves_nothing() -> None:
+    both = (device("cpu", "1 GB"), device("gpu", "1 GB"))
+    assert len(best_mapping(program(*both, qps=10.0)).shares) == 1
+
+
 def test_twice_the_servers_hold_twice_the_load() -> None:
     two = DeviceSection(name="gpu", kind="v100", memory="1 GB", servers=2)
     one = best_mapping(program(device("gpu", "1 GB"), qps=40_000.0)).correct_per_s
-    assert best_mapping(program(two, qps=80_000.0)).correct_per_s == pytest.approx(2 * one, rel=1e-5)
+    assert best_mapping(program(two, qps=80_000.0)).correct_per_s == pytest.approx(2 * one, rel=1e-4)
 
 
 def test_a_class_that_no_path_is_fast_enough_for_is_left_out() -> None:
@@ -115,7 +120,7 @@ def test_what_stays_on_chip_is_priced_so() -> None:
     assert both.bytes_on("ipu") > ipu.hardware.on_chip_bytes > alone.bytes_on("ipu")
     assert alone.shares[0].time_share < both.shares[1].time_share + both.shares[0].time_share
     best = best_mapping(asked)
-    assert best.correct_per_s >= max(both.correct_per_s, alone.correct_per_s) * (1 - 1e-6)
+    assert best.correct_per_s >= max(both.correct_per_s, alone.correct_per_s) * (1 - 1e-4)
 
 
 def test_more_memory_is_asked_for_by_the_byte() -> None:
