@@ -268,7 +268,15 @@ def test_a_table_without_a_price_is_named() -> None:
         )
 
 
-@pytest.mark.parametrize(("tables", "nodes"), [("500", 2), ("500", 16), ("1000", 16)])
+@pytest.mark.parametrize(
+    ("tables", "nodes"),
+    [
+        pytest.param("500", 2, marks=pytest.mark.slow),
+        ("500", 16),
+        pytest.param("1000", 2, marks=pytest.mark.slow),
+        pytest.param("1000", 16, marks=pytest.mark.slow),
+    ],
+)
 def test_the_slowest_rank_is_within_1_5_percent_of_the_bound(tables: str, nodes: int) -> None:
     made = plan_sharding(shipped_tables(tables), get_cluster("zionex").with_nodes(nodes), batch_per_rank=512)
     assert made.max_over_lower_bound < 1.015

@@ -22,7 +22,7 @@ from planner.distributed.plan import Scheme
 from planner.distributed.splits import part_spans
 from tests.planner.distributed.small_clusters import small_cluster
 
-FEW = settings(max_examples=25, deadline=None, derandomize=True)
+FEW = settings(max_examples=12, deadline=None, derandomize=True)
 tables_of = st.lists(
     st.tuples(
         st.integers(1, 3000),
