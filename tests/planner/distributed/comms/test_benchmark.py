@@ -79,6 +79,7 @@ def test_recorded_calls_are_counted_by_the_larger_side(tmp_path: Path) -> None:
     assert found == [("all_reduce", 32), ("all_to_all", 32), ("all_gather", 32)]
 
 
+@pytest.mark.slow
 def test_a_rank_that_fails_is_told_of_before_the_others_time_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from planner.distributed import EmbeddingTable, Placement, Shard
 from planner.distributed.interop import export_plan, read_export
 from profiles.errors import InputError
 from tests.planner.distributed.interop.small_plans import Block, placed, plan_of, small_cluster
@@ -68,6 +69,24 @@ def test_what_torchrec_would_run_wrongly_is_refused_by_name() -> None:
 def test_each_refusal_says_why(placement: object, complaint: str) -> None:
     with pytest.raises(InputError, match=complaint):
         export_plan(plan_of(small_cluster(2, 2), placement))  # type: ignore[arg-type] # parametrised
+
+
+def test_columns_over_hosts_and_rows_in_each_are_a_grid() -> None:
+    blocks = [(0, 0, 2, 0, 4), (1, 2, 4, 0, 4), (3, 2, 4, 4, 8), (2, 0, 2, 4, 8)]
+    (table,) = export_plan(plan_of(small_cluster(2, 2), placed("t", "grid", 4, 8, *blocks))).tables
+    assert (table.sharding_type, table.min_partition) == ("grid_shard", 4)
+    assert [(one.rank, one.row_start, one.column_start) for one in table.shards] == [
+        (0, 0, 0), (1, 2, 0), (2, 0, 4), (3, 2, 4),
+    ]  # fmt: skip
+    one_host = plan_of(small_cluster(2, 2), placed("t", "grid", 4, 8, *over([2, 3], [2, 2])))
+    assert export_plan(one_host).tables[0].sharding_type == "table_row_wise"
+
+
+def test_a_table_s_shards_lie_in_one_kind_of_memory() -> None:
+    shards = (Shard("t", 0, 0, 5, 0, 4, "hbm"), Shard("t", 1, 0, 5, 4, 8, "ddr"))
+    placement = Placement(table=EmbeddingTable(name="t", rows=5, dim=8), scheme="column_wise", shards=shards)
+    with pytest.raises(InputError, match="shards in ddr and hbm; torchrec keeps a table in one kind of memory"):
+        export_plan(plan_of(small_cluster(1, 2, "dgx-h100"), placement))
 
 
 def test_columns_of_any_width_run_without_fused_kernels() -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from planner.cli.sharding_tables import show_answer
 from planner.distributed import EmbeddingTable, get_cluster
 from planner.distributed.comms import CallTime, CommsResult
 from planner.distributed.dense_layers import layers_from_totals
@@ -59,6 +60,13 @@ def test_the_same_answer_gives_the_same_object(answer: ShardAnswer) -> None:
     assert body["max_over_lower_bound"] == answer.plan.max_over_lower_bound
     assert [row["nodes"] for row in body["scaling"]] == [1, 2]
     assert [row["name"] for row in body["what_ifs"]] == ["network=2", "nodes=4"]
+
+
+def test_the_terminal_shows_what_the_page_does(answer: ShardAnswer, capsys: pytest.CaptureFixture[str]) -> None:
+    show_answer(answer)
+    out = capsys.readouterr().out
+    for words in ("How tables are cut", "Beside torchrec", "Messages replayed", "Over nodes", "note: "):
+        assert words in out
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
