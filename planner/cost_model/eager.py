@@ -14,13 +14,15 @@ _KERNELS_OF_HASHES = 1
 _KERNELS_OF_GAUSSIAN = 9
 _KERNELS_OF_DOT = 7
 _KERNELS_OF_FM = 6
-_KERNELS_OF_SPLIT = 3
+_KERNELS_OF_IDS = {"id_split": 3, "id_map": 2}
 _KERNELS_OF_ROBE = 11
 _KERNELS_PER_CORE, _KERNELS_LESS = 5, 4
 # Per hash, eleven floats read or written.
 _BYTES_OF_GAUSSIAN = 11 * 4
 # Quotient, product and remainder: seven 64-bit integers read or written.
 _BYTES_PER_SPLIT = 7 * 8
+# An id and its 32-bit row number, read and written, and that number made a 64-bit integer.
+_BYTES_PER_MAPPED = 8 + 4 + 4 + 4 + 8
 
 
 def launches_of(component: Component) -> int:
@@ -35,7 +37,7 @@ def launches_of(component: Component) -> int:
         return _KERNELS_PER_CORE * int(component["cores"]) - _KERNELS_LESS
     if component.kind == "robe":
         return _KERNELS_OF_ROBE + _cuts_a_block(component)
-    return _KERNELS_OF_SPLIT if component.kind == "id_split" else 1
+    return _KERNELS_OF_IDS.get(component.kind, 1)
 
 
 def unfused_bytes(component: Component, fused_bytes: float) -> float:
@@ -44,6 +46,8 @@ def unfused_bytes(component: Component, fused_bytes: float) -> float:
         return float(component.batch * _bytes_per_robe_id(component))
     if component.kind == "id_split":
         return float(component.batch * _BYTES_PER_SPLIT)
+    if component.kind == "id_map":
+        return float(component.batch * _BYTES_PER_MAPPED)
     if component.kind == "dhe_encoder" and _is_gaussian(component):
         return fused_bytes + float(component.batch * int(component["k"]) * _BYTES_OF_GAUSSIAN)
     return fused_bytes

@@ -12,6 +12,7 @@ from representations.deepfm import FactorizationMachine
 from representations.dhe.encoder import DheEncoder
 from representations.interaction import DotInteraction
 from representations.quotient_remainder import IdSplit
+from representations.reduced_table import RowNumbers
 from representations.robe import RobeArray, RobeRows
 from representations.specs import Feature, RobeSpec, TensorTrainSpec, Transform
 from representations.tensor_train import TensorTrainCores
@@ -91,6 +92,15 @@ def test_splitting_ids_launches_and_moves_what_its_operations_do() -> None:
     counted, component, ids_N = Counted(least=N), make_component("id_split", N), torch.arange(N)
     with torch.no_grad(), counted:
         IdSplit(4)(ids_N)
+    assert launches_of(component) == counted.kernels
+    assert unfused_bytes(component, 0.0) == counted.bytes
+
+
+def test_mapping_ids_launches_and_moves_what_its_operations_do() -> None:
+    counted, component, ids_N = Counted(least=N), make_component("id_map", N, {"rows": N}), torch.arange(N)
+    numbers = RowNumbers(N, 10)
+    with torch.no_grad(), counted:
+        numbers(ids_N)
     assert launches_of(component) == counted.kernels
     assert unfused_bytes(component, 0.0) == counted.bytes
 

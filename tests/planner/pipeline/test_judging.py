@@ -1,0 +1,97 @@
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from planner.cost_model.catalogue import RooflineDeviceModel
+from planner.cost_model.composition import CostModel
+from planner.pipeline.data import StudyData, load_study_data
+from planner.pipeline.judging import served_load, study_columns
+from planner.pipeline.searching import StudyTrainer, search_task, study_predictor
+from planner.pipeline.sweeping import candidate_models
+from planner.search.pricing import predict_choices
+from planner.search.space_columns import SpaceModels
+from planner.study import GroupSection, SpaceSection, Study, load_study
+from profiles.errors import InputError
+from profiles.hardware import get_hardware
+from representations.components import work_of
+from representations.specs import ReducedTableSpec, TableSpec
+from serving_sim.plan import Arrivals, QueryClass, Workload
+
+SPACE = SpaceSection(
+    dim=(4,),
+    groups=(GroupSection(representation=("table",), dtype=("float32", "int8"), kept_rows=(1.0, 0.5)),),
+)
+
+
+@pytest.fixture(scope="module")
+def study(study_file: Path) -> Study:
+    study = load_study(study_file)
+    objectives = ("auc", "latency_ms", "capacity_qps", "peak_memory_bytes")
+    return replace(study, search=replace(study.search, space=SPACE, objectives=objectives, constraints={}))
+
+
+@pytest.fixture(scope="module")
+def data(study: Study) -> StudyData:
+    return load_study_data(study)
+
+
+@pytest.fixture(scope="module")
+def cost_model(study: Study) -> CostModel:
+    model = RooflineDeviceModel(hardware=get_hardware("v100"), work=work_of)
+    return CostModel(models={one.name: model for one in study.devices})
+
+
+def test_a_study_s_candidates_are_priced_by_all_that_it_names(
+    study: Study, data: StudyData, cost_model: CostModel
+) -> None:
+    space = search_task(study, data).space
+    costs = study_columns(study, data, cost_model)(SpaceModels(space=space).columns(space.all_codes()))
+    assert set(costs) == {"latency_ms", "parameter_bytes", "flops", "capacity_qps", "peak_memory_bytes"}
+    assert all(np.isfinite(values).all() for values in costs.values())
+
+
+def test_one_candidate_is_priced_as_in_its_column(study: Study, data: StudyData, cost_model: CostModel) -> None:
+    task, predict = search_task(study, data), study_predictor(study, data, cost_model)
+    code = task.space.all_codes()[1]
+    candidate = task.candidate(task.space.choices(code))
+    costs = predict.by_column(SpaceModels(space=task.space).columns(code[None, :]))
+    predicted = predict_choices(task, predict, candidate.choices, candidate.model)
+    assert predicted.costs == {name: values[0] for name, values in costs.items()}
+    assert predict.memory_bytes == study.devices[0].memory_bytes
+
+
+def test_each_class_of_queries_keeps_its_own_sla() -> None:
+    classes = (QueryClass(name="a", share=0.25, sla_ms=5), QueryClass(name="b", share=0.75, sla_ms=50))
+    load = served_load(Workload(qps=100, sla_ms=5, classes=classes, arrivals=Arrivals(process="gamma", cv=2.0)))
+    assert load.rows.arrival_cv == 2.0
+    assert load.rows.share_R[load.rows.sla_ms_R == 5].sum() == pytest.approx(0.25)
+
+
+def test_all_of_a_space_by_groups_is_measured(study: Study, data: StudyData) -> None:
+    models = candidate_models(study, data)
+    kinds = {type(embedding) for model in models for embedding in model.embeddings}
+    assert len(models) == 3
+    assert kinds == {TableSpec, ReducedTableSpec}
+
+
+def test_an_int8_candidate_is_trained_and_judged_as_it_is_served(study: Study, data: StudyData) -> None:
+    models = candidate_models(study, data)
+    (served,) = (one for one in models if any(getattr(e, "dtype", "") == "int8" for e in one.embeddings))
+    (whole,) = (one for one in models if all(e == TableSpec(dim=4) for e in one.embeddings))
+    trainer = StudyTrainer(splits=data.splits, section=study.search.training)
+    int8, float32 = trainer(served, 0), trainer(whole, 0)
+    assert int8.auc != float32.auc
+    assert int8.auc == pytest.approx(float32.auc, abs=0.02)
+    assert int8.test.keys() == float32.test.keys()
+
+
+def test_candidates_of_groups_cannot_be_reviewed_by_name(study_file: Path, tmp_path: Path) -> None:
+    from planner.review.finding import find_subject
+
+    text = study_file.read_text(encoding="utf-8")
+    changed = tmp_path / "groups.toml"
+    changed.write_text(text + "\n[[search.space.groups]]\neach = true\n", encoding="utf-8")
+    with pytest.raises(InputError, match="have no names of their own"):
+        find_subject(f"{changed}:table-d4")
