@@ -1,5 +1,7 @@
 """The page on ZionEX: verdicts, unbalanced plans, and that the quick run has every claim."""
 
+from dataclasses import replace
+
 import pytest
 
 from planner.distributed import EmbeddingTable
@@ -24,6 +26,7 @@ def test_a_verdict_is_the_nearer_of_both() -> None:
     assert verdict(row("holds", "holds")) == "holds"
     assert verdict(row("holds", "does not hold")) == "does not hold"
     assert verdict(row("40x", "not modelled")) == ""
+    assert verdict(replace(row(0.3, 0.3), is_fitted=True)) == "fitted"
 
 
 def test_a_plan_by_bytes_balances_bytes_alone() -> None:

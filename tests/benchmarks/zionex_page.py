@@ -42,8 +42,9 @@ def describe(report: Mapping[str, Any]) -> list[str]:
     blocks = [
         _INTRODUCTION.format(tables=f"{fit['tables']:,}", share=fit["compute_share"]),
         (
-            f"Of {compared} comparisons, {verdicts.count('close')} are within a quarter of the "
-            f"paper's number, {verdicts.count('holds')} statements hold, {verdicts.count('same direction')} have its "
+            f"Of {compared} comparisons, {verdicts.count('fitted')} are met by construction, {verdicts.count('close')} "
+            f"others are within a quarter of the paper's number, {verdicts.count('holds')} statements hold, "
+            f"{verdicts.count('same direction')} have its "
             f"direction alone, {differing} differ."
         ),
     ]

@@ -14,6 +14,7 @@ class Row:
     """`ours` with sourced constants, `fitted` with two numbers fitted to model A; None where there is no second one.
 
     `rests_on` says which assumption the figure rests on, `note` what is unlike, or what cannot be explained.
+    `is_fitted` says that something was chosen so that the paper's number comes out.
     """
 
     section: str
@@ -24,6 +25,7 @@ class Row:
     unit: Unit = ""
     rests_on: str
     note: str = ""
+    is_fitted: bool = False
 
     def to_object(self) -> dict[str, Any]:
         """The JSON object, with its verdict."""
@@ -31,11 +33,16 @@ class Row:
 
 
 def verdict(row: Row) -> str:
-    """`close` within a quarter, `same direction` on the same side of no change, `differs`; empty for what is stated."""
+    """`close` within a quarter, `same direction` on the same side of no change, else `differs`.
+
+    `fitted` where closeness says nothing; empty for what is stated.
+    """
     if isinstance(row.paper, str) or isinstance(row.ours, str):
         if row.paper == "holds":
             return "holds" if row.ours == "holds" else "does not hold"
         return ""
+    if row.is_fitted:
+        return "fitted"
     found = [value for value in (row.ours, row.fitted) if isinstance(value, float | int)]
     if any(abs(value - row.paper) <= _CLOSE * abs(row.paper) for value in found):
         return "close"

@@ -13,7 +13,7 @@ from planner.distributed.paper_models import Assumptions, paper_job
 from planner.distributed.shard_costs import RooflineCosts
 from planner.distributed.sharding import plan_sharding
 
-__all__ = ["FP16", "FP32", "NODES", "Setting", "placed_by_bytes", "tables_of_f_that_fit"]
+__all__ = ["FP16", "FP32", "NODES", "Setting", "placed_by_bytes"]
 
 Collectives = tuple[CollectiveDtype, CollectiveDtype]
 FP32: Collectives = ("float32", "float32")
@@ -28,6 +28,7 @@ class Setting:
 
     `compute_share` is the part of the benchmark's GEMM rate that its dense layers reach. `node_exponent` and
     `half_message_bytes` are of the network between nodes, the catalogue's where None. Fewer nodes hold fewer rows.
+    `is_free` plans model F by any scheme, not by rows alone.
     """
 
     model: str = "A"
@@ -37,6 +38,7 @@ class Setting:
     nodes: int = NODES
     collectives: Collectives = FP16
     is_balanced: bool = True
+    is_free: bool = False
     is_input_pipelined: bool = True
     is_network_shared: bool = False
     lookups_beside_dense: bool = True
@@ -75,7 +77,9 @@ class Setting:
     @property
     def plan(self) -> ShardingPlan:
         """Where its tables lie; the same for all that does not change tables or nodes."""
-        return replace(_plan(self.model, self.assumptions, self.nodes, self.is_balanced), cluster=self.cluster)
+        return replace(
+            _plan(self.model, self.assumptions, self.nodes, self.is_balanced, self.is_free), cluster=self.cluster
+        )
 
     @property
     def time(self) -> IterationTime:
@@ -84,34 +88,15 @@ class Setting:
 
 
 @lru_cache(maxsize=256)
-def _plan(model: str, assumptions: Assumptions, nodes: int, is_balanced: bool) -> ShardingPlan:
+def _plan(model: str, assumptions: Assumptions, nodes: int, is_balanced: bool, is_free: bool) -> ShardingPlan:
     cluster = get_cluster("zionex").with_nodes(nodes)
     tables = paper_job(model, assumptions, row_share=nodes / NODES).tables
     if not is_balanced:
         return placed_by_bytes(tables, cluster)
-    constraints = _f_in_rows(tables, cluster) if model == "F" else ()
+    # Model F is sharded by rows, as published.
+    constraints = (TableConstraint(table="*", schemes=("row_wise",)),) if model == "F" and not is_free else ()
     costs = RooflineCosts(forward_dtype=FP16[0], backward_dtype=FP16[1])
     return plan_sharding(tables, cluster, batch_per_rank=_BATCH, constraints=constraints, costs=costs)
-
-
-def tables_of_f_that_fit(tables: Sequence[EmbeddingTable], cluster: Cluster) -> int:
-    """How many of them lie in HBM when all ranks have equal parts of the rows of each."""
-    held, count = 0.0, 0
-    for table in tables:
-        held += table.total_bytes / cluster.ranks
-        if held > cluster.tiers[0].bytes:
-            break
-        count += 1
-    return count
-
-
-def _f_in_rows(tables: Sequence[EmbeddingTable], cluster: Cluster) -> list[TableConstraint]:
-    """Model F is sharded by rows, as published: as many tables as fit in HBM, the others in DDR."""
-    first = tables_of_f_that_fit(tables, cluster)
-    return [
-        TableConstraint(table=table.name, schemes=("row_wise",), tiers=("hbm",) if i < first else ("ddr",))
-        for i, table in enumerate(tables)
-    ]
 
 
 def placed_by_bytes(tables: Sequence[EmbeddingTable], cluster: Cluster) -> ShardingPlan:
