@@ -91,6 +91,16 @@ class Guide:
         if rung == len(self._rungs) - 1:
             self._open_N[candidate] = False
 
+    def grow(self, pool: Pool, prior: Prior | None = None) -> None:
+        """Choose from a larger pool, which begins with the candidates so far; the prior is of all of it."""
+        more = len(pool) - len(self._pool)
+        if more < 0:
+            raise InputError(f"guide: the pool must not shrink, but got {len(pool)} after {len(self._pool)}")
+        self._pool, self._prior, self._theta_P = pool, prior, {}
+        self._reached_N = np.concatenate((self._reached_N, np.full(more, _NEVER, dtype=np.intp)))
+        self._seconds_N = np.concatenate((self._seconds_N, np.zeros(more)))
+        self._open_N = np.concatenate((self._open_N, np.ones(more, dtype=np.bool_)))
+
     def drop(self, candidate: int) -> None:
         """Never ask for this candidate (again)."""
         self._open_N[candidate] = False

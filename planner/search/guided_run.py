@@ -24,12 +24,15 @@ from planner.search.proposals import first_candidates
 from planner.search.records import RungScore, TrialRecord
 from planner.search.screening import Screened, Screening
 from planner.search.task import SearchTask
+from planner.search.wishes import sampler_wishes
 from profiles.errors import MeasurementError
 
 __all__ = ["Budget", "GuidedRun", "pool_of"]
 
 # So many of the candidates that the limits rule out are kept among the trials, with their costs and the reason.
 _MOST_RULED_OUT = 4
+# So often TPE is asked for so many candidates.
+_WISHES_EVERY, _WISHES = 6, 8
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,10 +77,11 @@ class GuidedRun:
     ) -> None:
         self._task, self._predict, self._journal, self._executor = task, predict, journal, executor
         self._screening, self._budget, self._rungs, self._progress = screening, budget, rungs, progress
-        entries = [entry for entry in screening.screened if entry.feasible]
-        self._candidates = tuple(entry.candidate for entry in entries)
+        self._entries = [entry for entry in screening.screened if entry.feasible]
+        self._candidates = tuple(entry.candidate for entry in self._entries)
         self._places = {candidate.key: place for place, candidate in enumerate(self._candidates)}
-        pool = pool_of(entries, task.section.objectives, journal.result.reference)
+        self._prior = prior
+        pool = pool_of(self._entries, task.section.objectives, journal.result.reference)
         self._uncertain = tuple(task.section.objectives[m] for m in pool.uncertain)
         first = [self._places[candidate.key] for candidate in first_candidates(task, screening)]
         self._guide = Guide(pool, rungs, first=first, prior=prior(self._candidates) if prior else None)
@@ -86,9 +90,7 @@ class GuidedRun:
         self._begun: dict[int, _Training] = {}
         self._under_way: dict[int, _UnderWay] = {}
         self._scores = 0
-        # One model may be judged on several devices: it is trained once for all of them.
-        where = task.section.space.device or task.section.space.batch
-        self._models = tuple(candidate_key(one.model) if where else one.key for one in self._candidates)
+        self._models = self._model_keys()
         self._known: dict[tuple[str, int], Trained] = {}
 
     def run(self) -> None:
@@ -99,11 +101,13 @@ class GuidedRun:
             while self._start() or self._under_way:
                 number, trained = self._executor.wait()
                 self._take_in(self._under_way.pop(number), trained)
+                self._take_wishes()
         finally:
             self._journal.close_running()
 
     def _recall(self) -> None:
         """Tell the guide every score of earlier runs, in the order in which they came."""
+        self._grow(self._not_screened())
         told: list[tuple[int, int, int, Mapping[str, float], float]] = []
         for record in self._journal.result.trials:
             place = self._places.get(self._task.key_of(record.choices, record.model))
@@ -122,6 +126,40 @@ class GuidedRun:
                     told.append((rung.order, place, number, _metrics(rung), rung.seconds))
         for _, place, rung_number, metrics, seconds in sorted(told, key=lambda one: one[:3]):
             self._guide.tell(place, rung_number, self._values(metrics), seconds)
+
+    def _model_keys(self) -> tuple[str, ...]:
+        """One model may be judged on several devices: it is trained once for all of them."""
+        where = self._task.section.space.device or self._task.section.space.batch
+        return tuple(candidate_key(one.model) if where else one.key for one in self._candidates)
+
+    def _grow(self, more: Sequence[Screened]) -> None:
+        """Let the guide choose among these candidates too."""
+        if not more:
+            return
+        self._entries += more
+        self._candidates = tuple(entry.candidate for entry in self._entries)
+        self._places = {candidate.key: place for place, candidate in enumerate(self._candidates)}
+        self._models = self._model_keys()
+        pool = pool_of(self._entries, self._task.section.objectives, self._journal.result.reference)
+        self._guide.grow(pool, self._prior(self._candidates) if self._prior else None)
+
+    def _take_wishes(self) -> None:
+        """Where the space was too large to be screened whole, take in what TPE would try."""
+        if not self._screening.complete and self._scores % _WISHES_EVERY == 0:
+            self._grow(sampler_wishes(self._task, self._predict, self._journal, self._places, _WISHES))
+
+    def _not_screened(self) -> list[Screened]:
+        """Candidates of earlier runs that the screening does not hand on: what TPE wished for then."""
+        found: dict[str, Screened] = {}
+        for record in self._journal.result.trials:
+            candidate = self._task.candidate(record.choices)
+            if record.state == "infeasible" or candidate.key in self._places:
+                continue
+            predicted = predict_choices(self._task, self._predict, candidate.choices, candidate.model)
+            costs = predicted_costs(predicted, self._task.latency_device)
+            if not infeasible_reason(costs, self._task.section.limits):
+                found[candidate.key] = Screened(candidate=candidate, costs=costs, feasible=True)
+        return list(found.values())
 
     def _rung_of(self, share: float) -> int | None:
         """The last rung that a training has passed at that share."""

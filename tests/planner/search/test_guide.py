@@ -142,3 +142,21 @@ def test_what_would_not_come_to_its_end_is_not_begun() -> None:
     guide.tell(3, 1, [cost_N[3]], 0.3)
     assert guide.ask(left=0.7) == (3, RungStep(rung=2, after=1))
     assert guide.ask(left_s=0.5) is None
+
+
+def test_a_pool_that_grows_keeps_what_was_told() -> None:
+    pool, cost_N = make_pool(30)
+    small = Pool(
+        features_NX=pool.features_NX[:20],
+        costs_NM=pool.costs_NM[:20],
+        reference_M=pool.reference_M,
+        ideal_M=pool.ideal_M,
+    )
+    guide = Guide(small, RUNGS)
+    done, _ = follow(guide, cost_N, RUNGS, 4)
+    guide.grow(pool)
+    more, _ = follow(guide, cost_N, RUNGS, 1e9)
+    assert done | more == set(range(30))
+    assert not done & more
+    with pytest.raises(InputError, match="must not shrink"):
+        guide.grow(small)

@@ -8,7 +8,7 @@ from planner.search import RungStep, SearchProgress, SearchResult, Trained, load
 from planner.search.candidate import candidate_key
 from planner.search.space import enumerate_choices
 from planner.search.storage import open_study
-from planner.study import SearchSection
+from planner.study import SearchSection, SpaceSection
 from profiles.errors import MeasurementError
 from representations.specs import ModelSpec
 from tests.planner.search.closed_form import SMALL_SPACE, LoggedTrainer, RungedTrainer, make_task, predict, train
@@ -125,3 +125,14 @@ def test_progress_is_told_after_every_step(tmp_path: Path) -> None:
     trainer = RungedTrainer()
     run_search(TASK, predict, trainer, directory=tmp_path, sampler="guided", progress=told.append)
     assert len(told) == len(trainer.steps)
+
+
+def test_a_space_too_large_to_be_screened_whole_is_searched_with_what_tpe_wishes_for(tmp_path: Path) -> None:
+    space = SpaceSection(dim=tuple(range(2, 33, 2)), dhe_k=tuple(range(8, 72, 4)), dhe_width=(16,))
+    task = make_task(SearchSection(trials=14, space=space))
+    trainer = LoggedTrainer(tmp_path / "log.txt")
+    result = run_search(task, predict, trainer, directory=tmp_path / "search", trials=7, sampler="guided")
+    again = run_search(task, predict, trainer, directory=tmp_path / "search", sampler="guided")
+    assert again.trials[:7] == result.trials
+    assert len(again.feasible) == len(set(trainer.names)) == len(trainer.names) == 14
+    assert again.hypervolume > result.hypervolume
