@@ -9,6 +9,7 @@ import typer
 
 from planner.cli.options import Json
 from planner.cli.output import message, print_json, print_lines
+from profiles.errors import InputError
 
 if TYPE_CHECKING:
     from planner.distributed.shard_answer import ShardAnswer
@@ -203,7 +204,12 @@ def _with_torchrec(answer: "ShardAnswer", timeout_s: int | None) -> "ShardAnswer
 
     request = answer.request
     message("planning with torchrec")
-    rows = compare_with_torchrec(request.scenario, answer.plan, constraints=request.constraints, timeout_s=timeout_s)
+    try:
+        rows = compare_with_torchrec(
+            request.scenario, answer.plan, constraints=request.constraints, timeout_s=timeout_s
+        )
+    except ModuleNotFoundError as error:
+        raise InputError(f"--compare: needs {error.name}, which is not installed") from error
     return compared(answer, rows)
 
 

@@ -135,7 +135,7 @@ def _show_planners(answer: "ShardAnswer") -> None:
         for row in answer.planners
     ]
     columns = ("planner", "planned in", "slowest rank", "over bound", "over mean", "iteration", "samples/s")
-    print_table("Beside torchrec; ranks on its costs, iterations by the model", columns, rows)
+    print_table("Beside torchrec; ranks on its costs, iterations by the model", columns, rows, folding=(0,))
 
 
 def _show_replayed(answer: "ShardAnswer") -> None:
@@ -151,7 +151,7 @@ def _show_replayed(answer: "ShardAnswer") -> None:
         for row in answer.replayed
     ]
     columns = ("collective", "message", "calls", "measured", "predicted", "off")
-    print_table("Messages replayed, beside what the fixed sizes predict", columns, rows)
+    print_table("Messages replayed, beside what the fixed sizes predict", columns, rows, folding=(0,))
 
 
 def _bytes(row: dict[str, Any], keys: Iterable[str]) -> tuple[str, ...]:

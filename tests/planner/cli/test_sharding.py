@@ -1,4 +1,5 @@
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,19 @@ def test_torchrec_plans_beside_us(capsys: pytest.CaptureFixture[str], tables: st
     ]  # fmt: skip
     assert on_theirs["torchrec_ms"] <= theirs["torchrec_ms"] * (1 + 1e-9)
     assert theirs["torchrec_over_bound"] >= 1
+
+
+def test_all_but_torchrec_s_planner_works_without_it(
+    capsys: pytest.CaptureFixture[str], tables: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [one for one in sys.modules if one.split(".")[0] == "torchrec" or one.endswith("interop.rival")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "torchrec", None)
+    arguments = ("--tables", tables, "--nodes", "1")
+    assert run(["shard", *arguments, "--out", str(tmp_path / "out"), "--export", "torchrec"]) == 0
+    capsys.readouterr()
+    assert run(["shard", *arguments, "--compare", "torchrec"]) == 2
+    assert "error: --compare: needs torchrec, which is not installed" in capsys.readouterr().err
 
 
 @pytest.mark.slow
