@@ -62,7 +62,7 @@ def test_a_search_outlives_a_node_of_its_cluster(tmp_path: Path) -> None:
         )
     finally:
         ray.shutdown()
-        cluster.shutdown()
+        cluster.shutdown()  # type: ignore[no-untyped-call]  # Ray leaves it untyped
     assert lost
     assert sum(trial.state == "failed" for trial in result.trials) == 0
     assert len(result.feasible) >= 3
