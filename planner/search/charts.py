@@ -24,8 +24,10 @@ _SHAPES = {
     "mixed-dimension": "triangle-down",
     "tensor-train": "triangle-left",
     "robe": "triangle-right",
+    "reduced-table": "arrow",
+    "mixed": "wedge",
 }
-_COLOURS = dict(zip(_SHAPES, PALETTE, strict=False))
+_COLOURS = {name: PALETTE[place % len(PALETTE)] for place, name in enumerate(_SHAPES)}
 _GREY = "#9a9a9a"
 
 

@@ -40,10 +40,18 @@ _SCHEMA: dict[str, Any] = {
 
 
 def trials_frame(result: SearchResult) -> pl.DataFrame:
-    """A row per trial; `latency_ms` on the judged device, and a column `latency_ms[NAME]` for each device."""
+    """A row per trial; `latency_ms` where it was judged, and a column `latency_ms[NAME]` for each device.
+
+    Further costs that the search asked for have a column each, and all choices are one as JSON where features chose by
+    groups.
+    """
     pareto = {trial.number for trial in result.pareto}
     devices = dict.fromkeys(device for trial in result.trials for device in trial.latency_ms)
+    costs = dict.fromkeys(name for trial in result.trials for name in trial.costs if name not in _SCHEMA)
     schema = {**_SCHEMA, **{f"latency_ms[{device}]": pl.Float64 for device in devices}}
+    schema |= dict.fromkeys(costs, pl.Float64)
+    if any("representation" not in trial.choices for trial in result.trials):
+        schema["choices"] = pl.String
     rows = [_row(trial, result.latency_device, is_pareto=trial.number in pareto) for trial in result.trials]
     return pl.DataFrame(rows, schema=schema)
 
@@ -53,10 +61,13 @@ def _row(trial: TrialRecord, device: str, *, is_pareto: bool) -> dict[str, Any]:
     return {
         **{name: body.get(name) for name in _SCHEMA},
         **{column: trial.test.get(metric) for column, metric in _TEST_COLUMNS.items()},
-        **{name: trial.choices.get(name) for name in ("representation", *CHOICE_COLUMNS)},
+        **{name: trial.choices.get(name) for name in CHOICE_COLUMNS},
+        **trial.costs,
+        "representation": trial.choices.get("representation", trial.model.representation),
+        "choices": json.dumps(body["choices"]),
         **{f"latency_ms[{name}]": latency for name, latency in trial.latency_ms.items()},
         "name": trial.model.name,
-        "latency_ms": trial.latency_ms[device],
+        "latency_ms": trial.value("latency_ms", device),
         "pareto": is_pareto,
         "model": json.dumps(body["model"]),
     }

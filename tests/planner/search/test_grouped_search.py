@@ -1,9 +1,10 @@
+import json
 from pathlib import Path
 
 import pytest
 
 from planner.pipeline.judging import JudgedPredictor
-from planner.search import Predicted, SearchResult, SearchTask, Trained, run_search
+from planner.search import Predicted, SearchResult, SearchTask, Trained, front_chart, front_frame, run_search
 from planner.search.cost_columns import CostColumns, JudgedDevice
 from planner.search.front_screening import FrontScreening
 from planner.search.repricing import repriced
@@ -58,6 +59,11 @@ def test_a_space_by_groups_is_searched_by_costs_of_every_name(tmp_path: Path) ->
         assert trial.choices.keys() >= {"large.representation", "small.representation", "dim"}
         assert trial.value("peak_memory_bytes", "v100") > trial.parameter_bytes
     assert result.pareto
+    frame = result.frame()
+    assert frame["peak_memory_bytes"].null_count() == 0
+    assert json.loads(frame["choices"][0]) == result.trials[0].choices
+    assert frame["representation"].to_list() == [trial.model.representation for trial in result.trials]
+    assert front_chart(front_frame(result)).to_dict()
 
 
 def test_it_resumes_and_is_priced_anew_alike(tmp_path: Path) -> None:
