@@ -146,7 +146,7 @@ def read_tables(path: Path | str) -> tuple[EmbeddingTable, ...]:
         raise CorruptFileError(f"{path}: not a CSV file in UTF-8: {error}") from error
     if not rows:
         raise InputError(f"{path}: must hold at least one table")
-    tables = tuple(_table(f"{path}:{line}", header, row) for line, row in rows)
+    tables = _tables(path, header, rows)
     first: dict[str, int] = {}
     for (line, _), table in zip(rows, tables, strict=True):
         if table.name in first:
@@ -169,8 +169,17 @@ def _header(path: Path, cells: Sequence[str]) -> list[str]:
     return header
 
 
-def _table(where: str, header: Sequence[str], cells: Sequence[str]) -> EmbeddingTable:
-    if len(cells) != len(header):
-        raise InputError(f"{where}: must have {len(header)} cells, but got {len(cells)}")
-    body: dict[str, Any] = {name: cell.strip() for name, cell in zip(header, cells, strict=True) if cell.strip()}
-    return parse_object(EmbeddingTable, body, where)
+def _tables(path: Path, header: Sequence[str], rows: Sequence[tuple[int, list[str]]]) -> tuple[EmbeddingTable, ...]:
+    for line, cells in rows:
+        if len(cells) != len(header):
+            raise InputError(f"{path}:{line}: must have {len(header)} cells, but got {len(cells)}")
+    bodies: list[dict[str, Any]] = [
+        {name: cell.strip() for name, cell in zip(header, cells, strict=True) if cell.strip()} for _, cells in rows
+    ]
+    try:
+        return parse_object(tuple[EmbeddingTable, ...], bodies)
+    except InputError:
+        # One by one, slowly, the first bad line names itself.
+        for (line, _), body in zip(rows, bodies, strict=True):
+            parse_object(EmbeddingTable, body, f"{path}:{line}")
+        raise

@@ -1,6 +1,6 @@
 """The search as a whole: choose options under thresholds, pack them in several ways, improve the best of those."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,13 +51,13 @@ def solve(problem: Problem) -> Solution | Stuck:
     choices = Choices(problem)
     bound = lower_bound(choices)
     target_ms = bound.ms * (1 + _CLOSE_ENOUGH)
-    packed = _packed(choices, bound.ms)
+    few = problem.units <= _FEW_UNITS
+    packed = _packed(choices, bound.ms, _DENSE_THRESHOLDS if few else _THRESHOLDS)
     if isinstance(packed, Stuck):
         return packed
     packed.sort(key=lambda state: state.slowest_ms)
     best = packed[0]
-    kept = _IMPROVED_OF_FEW if problem.units <= _FEW_UNITS else _IMPROVED
-    for state in _with_differencing(packed[:kept]):
+    for state in _with_differencing(packed[: _IMPROVED_OF_FEW if few else _IMPROVED]):
         _improve(state, target_ms)
         best = min(best, state, key=lambda one: one.slowest_ms)
         if best.slowest_ms <= target_ms:
@@ -67,17 +67,17 @@ def solve(problem: Problem) -> Solution | Stuck:
 
 def first_fit(problem: Problem) -> Assignment | Stuck:
     """Any assignment that fits in memory, without regard to balance; where a search ended that found none."""
-    packed = _packed(Choices(problem), float(problem.options.work_O.max()))
+    packed = _packed(Choices(problem), float(problem.options.work_O.max()), thresholds=(1.0,))
     return packed if isinstance(packed, Stuck) else packed[0]
 
 
-def _packed(every: Choices, bound_ms: float) -> list[Assignment] | Stuck:
+def _packed(every: Choices, bound_ms: float, thresholds: Sequence[float]) -> list[Assignment] | Stuck:
     """Packings of different choices of options, from the first grain at which any fits."""
     stuck, problem = Stuck(0, np.inf), every.problem
     for grain, fill in _GRAINS:
         packed: list[Assignment] = []
         choices = every if grain == 1 else Choices(problem, _fine_options(problem, grain))
-        for option_U in _choices_under(choices, bound_ms, fill):
+        for option_U in _choices_under(choices, [bound_ms * factor for factor in thresholds], fill):
             state = _first_packing(problem, option_U)
             if isinstance(state, Assignment):
                 packed.append(state)
@@ -98,12 +98,11 @@ def _fine_options(problem: Problem, grain: float) -> NDArray[np.bool_]:
     return fine_O
 
 
-def _choices_under(choices: Choices, bound_ms: float, fill: float) -> Iterator[Integers]:
+def _choices_under(choices: Choices, thresholds: Sequence[float], fill: float) -> Iterator[Integers]:
     """Each different choice of options [U] under the thresholds, with memory filled to `fill` where possible."""
     seen: set[bytes] = set()
     no_price_T = np.zeros_like(choices.problem.capacities.total_T)
-    for factor in _DENSE_THRESHOLDS if choices.problem.units <= _FEW_UNITS else _THRESHOLDS:
-        threshold = bound_ms * factor
+    for threshold in thresholds:
         price_T = fitting_prices(choices, threshold, no_price_T, fill)
         for option_U in (choices.chosen(threshold, price_T), marginal_choice(choices, threshold, price_T, fill)):
             if option_U is not None and option_U.tobytes() not in seen:
