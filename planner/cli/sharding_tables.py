@@ -105,7 +105,7 @@ def _show_what_ifs(answer: "ShardAnswer") -> None:
 
 
 def _show_outlook(answer: "ShardAnswer") -> None:
-    if answer.scaling:
+    if len(answer.scaling) > 1:
         rows = [
             (f"{point.nodes:,}", format_rate(point.time.qps), format_percent(point.efficiency),
              format_percent(point.time.exposed_comm_share))
