@@ -105,7 +105,7 @@ def test_a_share_is_where_the_mean_stays_above() -> None:
 def test_the_whole_front_is_found_with_all_trainings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "FOUND_WITH", 1.0)
     found = search.front_found(TABLE, predict, (0,))
-    assert found["front_found_share"] == 1.0
+    assert found["exactly"] == found["as_good"] == 1.0
     assert found["trained_s"] <= TABLE.seconds + 1e-6
 
 
@@ -162,19 +162,19 @@ def test_the_page_tells_what_was_reached_and_what_was_not() -> None:
         {"method": name, "volume": 0.3, "volumes": [0.3], "trainings": 5.0, "own_s": 0.5, "median_share": 0.2}
         for name in METHODS
     ]
+    front = {"objectives": ["auc", "parameter_bytes"], "front_size": 5, "exactly": 0.4, "as_good": 0.8}
+    front |= {"allowed": 18, "trainings": 2}
     report = {
-        "candidates": 20, "table_s": 100.0, "allowed": 18, "limits": {"parameter_bytes": 1e6, "latency_ms": 2.0},
+        "candidates": 20, "table_s": 100.0, "limits": {"parameter_bytes": 1e6, "latency_ms": 2.0},
         "budget_s": 15.0, "seeds": 5, "methods": rows, "budget_share_to_random": 0.2, "budget_share_to_tpe": None,
-        "budget_share_to_nsga2": 0.4, "front_found_shares": [0.8], "front_found_share": 0.8, "front_size": 5,
-        "front_found_exactly": 0.4, "space_size": 1e12, "screened": 1000,
-        "screened_per_s": 2e5, "screened_front": 30, "trainings": 2,
+        "budget_share_to_nsga2": 0.4, "fronts": [front], "space_size": 1e12, "screened": 1000,
+        "screened_per_s": 2e5, "screened_front": 30,
         "curves": {name: [0.0, 0.2, 0.3] for name in METHODS},
         "live": [{"method": "ours", "volume": 0.3, "trainings": 4, "steps": 9}],
     }  # fmt: skip
     page = "\n".join(search.BENCHMARK.describe(report))
     assert "| Optuna TPE | 0.3000 | 5.0 | 0.500 | not reached | 20.0% |" in page
-    assert "trained 40.0% of these very candidates" in page
-    assert "For 80.0% of them" in page
+    assert "| auc, parameter_bytes | 5 | 40.0% | 80.0% |" in page
     assert "1,000 different candidates were priced and compared by evolution at 200,000 per second" in page
     assert search.BENCHMARK.charts is not None
     assert search.BENCHMARK.charts(report)["search"].startswith("<svg")
