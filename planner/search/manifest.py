@@ -68,8 +68,15 @@ def _differences(before: Any, now: Any, where: str) -> Iterator[str]:
     if isinstance(before, Mapping) and isinstance(now, Mapping):
         for key in sorted({*before, *now}):
             yield from _differences(before.get(key), now.get(key), f"{where}.{key}" if where else str(key))
+    elif _are_tables(before) and _are_tables(now) and len(before) == len(now):
+        for place, (one, other) in enumerate(zip(before, now, strict=True)):
+            yield from _differences(one, other, f"{where}[{place}]")
     elif before != now:
         yield f"{where} was {_shown(before)}, is now {_shown(now)}"
+
+
+def _are_tables(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, Mapping) for one in value)
 
 
 def _shown(value: Any) -> str:

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from planner.search.manifest import MANIFEST, check_manifest, manifest_of, read_manifest
-from planner.study import ModelSection, SearchSection, SpaceSection, TrainingSection
+from planner.study import GroupSection, ModelSection, SearchSection, SpaceSection, TrainingSection
 from profiles.errors import InputError, StorageError
 from tests.planner.search.closed_form import FEATURES, SMALL_SPACE, make_task
 
@@ -41,6 +41,15 @@ def test_a_changed_question_is_refused_by_name(tmp_path: Path, changes: dict[str
     check_manifest(tmp_path, make_task(SECTION))
     with pytest.raises(InputError, match=difference):
         check_manifest(tmp_path, make_task(**{"section": SECTION, **changes}))  # type: ignore[arg-type]  # any fields
+
+
+def test_a_changed_group_is_refused_by_its_key(tmp_path: Path) -> None:
+    small, large = (
+        SearchSection(space=SpaceSection(groups=(GroupSection(kept_rows=shares),))) for shares in ((1.0,), (1.0, 0.5))
+    )
+    check_manifest(tmp_path, make_task(small))
+    with pytest.raises(InputError, match=r"groups\[0\]\.kept_rows was \[1\.0\], is now \[1\.0, 0\.5\]"):
+        check_manifest(tmp_path, make_task(large))
 
 
 def test_a_manifest_that_cannot_be_written_is_named(tmp_path: Path) -> None:
