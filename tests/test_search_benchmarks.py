@@ -133,6 +133,13 @@ def test_other_files_are_no_tables(tmp_path: Path) -> None:
         read_table(tmp_path / "other")
 
 
+def test_the_shipped_table_is_whole() -> None:
+    table = read_table()
+    assert set(table.trainings) == set(distinct_candidates(table.task))
+    assert all(len(row.rungs) == 3 for row in table.trainings.values())
+    assert all(0.5 < row.test.auc < 0.85 for row in table.trainings.values())
+
+
 def test_generated_clicks_are_read_by_the_loader(tmp_path: Path) -> None:
     clicks = PlantedClicks(planted=(5, 9), noise=(400,))
     write_clicks(tmp_path / "clicks.tsv", 600, clicks)
