@@ -63,7 +63,7 @@ class FactorMoves:
 
     def _apart(self, place_N: Places, rng: np.random.Generator) -> tuple[Positions, NDArray[np.bool_]]:
         """The position of each axis and whether it is drawn; one that is not has any, as it may come to be."""
-        positions_NA = rng.integers(0, self._offered_A, size=(len(place_N), len(self._offered_A)))
+        positions_NA = (rng.random((len(place_N), len(self._offered_A))) * self._offered_A).astype(np.intp)
         is_drawn_NA = np.zeros(positions_NA.shape, dtype=np.bool_)
         for a, chosen_N in enumerate(self.factor.positions(place_N).values()):
             is_drawn_NA[:, a] = chosen_N >= 0

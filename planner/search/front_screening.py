@@ -31,7 +31,7 @@ __all__ = ["FrontScreening", "ScreenedFront", "screen_front"]
 Describe = Callable[[SpaceColumns], Floats]
 _CHUNK = 16_384
 # Farthest points are looked for among so many.
-_MOST_SPREAD = 4096
+_MOST_SPREAD = 2048
 # Of those that break a limit so many are handed on, to be told with their costs.
 _MOST_RULED_OUT = 8
 
