@@ -25,7 +25,9 @@ from profiles.errors import InputError
 __all__ = ["Forecast", "Guide", "Prior", "spread_out"]
 
 Floats = NDArray[np.float64]
-_FIRST = 6
+# At least so many candidates are begun with, and where the lowest rung is cheap, so many trainings' worth of them, or
+# this share of all trainings.
+_FIRST, _FIRST_WORTH, _FIRST_SHARE = 6, 3.2, 1 / 8
 # Parameters are looked for anew after each tenth more scores; in between only the scores are taken in.
 _GROWTH = 1.1
 _FIRST_FIT = 4
@@ -62,17 +64,27 @@ class _Scores:
 
 
 class Guide:
-    """Chooses from a pool. It begins with `first` and others far from them, unless a prior tells it better.
+    """Chooses from a pool, with an eye on how many `trainings` there will be.
+
+    It begins with `first` and others far from them, unless a prior tells it better.
 
     `tell` it every score; the same scores in the same order make the same choices, whenever it was asked.
     """
 
     def __init__(
-        self, pool: Pool, rungs: Sequence[float] = (1.0,), *, first: Sequence[int] = (), prior: Prior | None = None
+        self,
+        pool: Pool,
+        rungs: Sequence[float] = (1.0,),
+        *,
+        first: Sequence[int] = (),
+        prior: Prior | None = None,
+        trainings: float = math.inf,
     ) -> None:
         check_rungs(tuple(rungs))
         self._pool, self._rungs, self._prior = pool, tuple(rungs), prior
-        self._first = tuple(first) if prior else spread_out(pool, max(_FIRST, len(first)), first)
+        worth = min(_FIRST_WORTH, trainings * _FIRST_SHARE) / self._rungs[0]
+        count = max(_FIRST, min(round(worth), len(pool) // _FIRST), len(first))
+        self._first = tuple(first) if prior else spread_out(pool, count, first)
         self._scores = _Scores()
         self._reached_N = np.full(len(pool), _NEVER, dtype=np.intp)
         self._seconds_N = np.zeros(len(pool))
@@ -236,15 +248,18 @@ class Guide:
 def spread_out(pool: Pool, count: int, first: Sequence[int] = ()) -> tuple[int, ...]:
     """Candidates to begin with: `first`, then others as far from these as can be in features and known costs.
 
-    Where there is no first one, it is the most usual candidate.
+    Others are taken from the half of the pool whose known costs leave the hypervolume most to gain. Where there is no
+    first one, it is the most usual candidate.
     """
     known_NK = pool.normalised(pool.costs_NM, pool.known)
     places_NX = np.column_stack((pool.scaled_NX, known_NK)) if known_NK.shape[1] else pool.scaled_NX
     usual = int(np.argmin(((places_NX - np.median(places_NX, axis=0)) ** 2).sum(axis=1)))
     chosen = list(dict.fromkeys(first)) or [usual]
     distance_N = np.min([((places_NX - places_NX[one]) ** 2).sum(axis=1) for one in chosen], axis=0)
-    while len(chosen) < min(count, len(pool)) and distance_N.max() > 0:
-        chosen.append(int(np.argmax(distance_N)))
+    box_N = np.prod(np.clip(1 - known_NK, 0, None), axis=1)
+    promising_N = box_N >= np.median(box_N)
+    while len(chosen) < min(count, len(pool)) and (promising_N & (distance_N > 0)).any():
+        chosen.append(int(np.argmax(np.where(promising_N, distance_N, -1.0))))
         distance_N = np.minimum(distance_N, ((places_NX - places_NX[chosen[-1]]) ** 2).sum(axis=1))
     return tuple(chosen)
 

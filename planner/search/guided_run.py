@@ -84,7 +84,8 @@ class GuidedRun:
         pool = pool_of(self._entries, task.section.objectives, journal.result.reference)
         self._uncertain = tuple(task.section.objectives[m] for m in pool.uncertain)
         first = [self._places[candidate.key] for candidate in first_candidates(task, screening)]
-        self._guide = Guide(pool, rungs, first=first, prior=prior(self._candidates) if prior else None)
+        before = prior(self._candidates) if prior else None
+        self._guide = Guide(pool, rungs, first=first, prior=before, trainings=budget.trainings)
         # Every choice is given to it, so that nothing is left to draw.
         journal.study.sampler = RandomSampler(seed=0)
         self._begun: dict[int, _Training] = {}

@@ -79,7 +79,7 @@ def test_equal_scores_make_equal_choices() -> None:
 def test_busy_and_dropped_candidates_are_not_asked_for() -> None:
     pool, cost_N = make_pool(9)
     guide = Guide(pool, RUNGS)
-    follow(guide, cost_N, RUNGS, 1)
+    follow(guide, cost_N, RUNGS, 0.3)
     for candidate in range(4):
         guide.drop(candidate)
     asked = {guide.ask(busy) for busy in ([4, 5, 6, 7], [5, 6, 7, 8])}
