@@ -7,6 +7,7 @@ BENCHMARKS = (
     "cost_model",
     "dhe_accuracy",
     "dhe_encoder",
+    "foreign_models",
     "fused_lookup",
     "headroom",
     "mp_cache",
@@ -18,5 +19,6 @@ BENCHMARKS = (
     "simulator_speed",
     "theory",
     "training_throughput",
+    "whole_model_speed",
     "zionex",
 )
