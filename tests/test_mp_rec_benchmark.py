@@ -92,12 +92,14 @@ def test_switching_gains_nothing_where_one_device_is_always_quicker() -> None:
     assert switching_gain(KAGGLE.plan, ("table@cpu", "table@gpu")) > 0
 
 
+@pytest.mark.slow
 def test_orders_of_the_paper_hold_on_devices_and_caches() -> None:
     claims = [*device_claims(KAGGLE), *cache_claims(KAGGLE)]
     unlike = {claim.claim for claim in claims if claim.same_sign is False}
     assert unlike <= {"order of the accelerators: TPU chip, TPU board, IPU pod"}
 
 
+@pytest.mark.slow
 def test_mp_rec_gains_over_tables_on_the_processor() -> None:
     kaggle, terabyte = (serve_setup(Setup(data=data)) for data in DATA_SETS)
     claims = {claim.claim: claim for claim in throughput_claims(kaggle, terabyte)}

@@ -62,6 +62,7 @@ def test_a_rung_costs_what_lies_between_it_and_the_one_before() -> None:
     assert (early.test, late.test["auc"]) == ({}, late.auc)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_ends_with_its_budget(name: str) -> None:
     ledger = run_method(METHODS[name], TASK, predict, TableTrainer(table=TABLE), 40.0, 0)
@@ -80,6 +81,7 @@ def test_random_search_trains_everything_once() -> None:
     )
 
 
+@pytest.mark.slow
 def test_plain_optuna_trains_nothing_twice_and_nothing_forbidden() -> None:
     task = make_task(SearchSection(trials=4, space=SMALL_SPACE, constraints={"parameter_bytes": 60_000}))
     names: list[str] = []
@@ -102,6 +104,7 @@ def test_a_share_is_where_the_mean_stays_above() -> None:
     assert share_to([curve], 0.0, 10.0) == 0.0
 
 
+@pytest.mark.slow
 def test_the_whole_front_is_found_with_all_trainings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "FOUND_WITH", 1.0)
     found = search.front_found(TABLE, predict, (0,))
@@ -151,6 +154,7 @@ def test_generated_clicks_are_read_by_the_loader(tmp_path: Path) -> None:
     assert 0.2 < found.labels_N.mean() < 0.6
 
 
+@pytest.mark.slow
 def test_a_search_spends_next_to_nothing_on_features_of_noise(tmp_path: Path) -> None:
     clicks = PlantedClicks(planted=(20, 60), noise=(4_000,))
     write_clicks(tmp_path / "clicks.tsv", 12_000, clicks)

@@ -16,6 +16,7 @@ def layout(accelerator: Accelerator, result: MappingResult) -> str:
     return layout_of(HW3_DEVICES[accelerator][1].hardware, held).layout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("accelerator", "data", "expected", "laid_out"),
     [

@@ -37,6 +37,7 @@ def test_trials_carry_accuracy_from_training_and_costs_from_the_model(planned: P
     assert trials["train_seconds"].gt(0).all()
 
 
+@pytest.mark.slow
 def test_a_second_run_measures_and_trains_nothing(
     planned: Path, study_file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

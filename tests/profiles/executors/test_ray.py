@@ -19,6 +19,7 @@ def executor() -> Iterator[RayExecutor]:
         yield executor
 
 
+@pytest.mark.slow
 def test_a_sweep_on_ray_writes_what_one_in_this_process_writes(executor: RayExecutor, tmp_path: Path) -> None:
     components = [linear(2), linear(3), broken(1)]
     there, here = ProfileStore(tmp_path / "there"), ProfileStore(tmp_path / "here")

@@ -51,6 +51,7 @@ def test_a_worker_that_is_killed_in_mid_run_ends_the_replay_with_an_error_that_n
     assert not multiprocessing.active_children()
 
 
+@pytest.mark.slow
 def test_what_a_worker_raises_is_told(tmp_path: Path) -> None:
     plan = cpu_plan()
     broken = tmp_path / "m.safetensors"

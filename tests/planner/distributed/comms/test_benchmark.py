@@ -29,6 +29,7 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, value)
 
 
+@pytest.mark.slow
 def test_two_ranks_time_fixed_sizes_and_replay_a_trace_in_its_order() -> None:
     result = benchmark_comms(JOB, ranks=2)
     assert (result.backend, result.nodes, result.devices_per_node) == ("gloo", 1, 2)

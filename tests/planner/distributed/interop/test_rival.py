@@ -10,6 +10,7 @@ CLUSTER = replace(get_cluster("zionex"), nodes=2, devices_per_node=2)
 TABLES = tuple(EmbeddingTable(name=f"t{i}", rows=1000 * (i + 1), dim=64, pooling=5.0) for i in range(5))
 
 
+@pytest.mark.slow
 def test_torchrec_places_every_table_and_says_what_each_rank_costs() -> None:
     plan = plan_with_torchrec(TABLES, CLUSTER, batch_per_rank=512)
     assert plan.tables == TABLES
@@ -18,6 +19,7 @@ def test_torchrec_places_every_table_and_says_what_each_rank_costs() -> None:
     assert plan.rank_bytes("hbm").sum() >= sum(table.total_bytes for table in TABLES)
 
 
+@pytest.mark.slow
 def test_bandwidths_may_be_torchrec_s_own() -> None:
     slow = plan_with_torchrec(TABLES, CLUSTER, batch_per_rank=512, constants="torchrec")
     assert slow.slowest_ms != plan_with_torchrec(TABLES, CLUSTER, batch_per_rank=512).slowest_ms
