@@ -30,6 +30,7 @@ _TITLES = {
     "parameter_bytes": "parameters (bytes)",
 }
 _ROWS = 12
+_NAME_WIDTH, _NUMBER_WIDTH = 220, 110
 
 
 def objectives_frame(result: SearchResult) -> pl.DataFrame:
@@ -69,7 +70,7 @@ def objectives_chart(frame: pl.DataFrame, objectives: Sequence[str]) -> alt.VCon
         size=alt.condition("datum.pareto", alt.value(160), alt.value(50)),
         tooltip=["number", "name", *objectives],
     )
-    points = points.add_params(brush, *axes).properties(width=560, height=320, title="Trials in three objectives")
+    points = points.add_params(brush, *axes).properties(width=720, height=340, title="Trials in three objectives")
     return themed(alt.vconcat(points, _table(frame, objectives, brush)))
 
 
@@ -195,10 +196,11 @@ def _table(frame: pl.DataFrame, objectives: Sequence[str], brush: alt.Parameter)
     texts = []
     for name, kind, text_format in columns:
         text: Any = alt.Text(f"{name}:{kind}", format=text_format) if text_format else alt.Text(f"{name}:{kind}")
-        column: Any = rows.mark_text(align="left", x=0).encode(y=alt.Y("row:O", axis=None), text=text)
-        width = 170 if name == "name" else 80
-        texts.append(column.properties(title=_TITLES.get(name, name), width=width, height=16 * _ROWS))
-    return alt.hconcat(*texts, spacing=8)
+        width = _NAME_WIDTH if name == "name" else _NUMBER_WIDTH
+        column: Any = rows.mark_text(align="left", x=0, limit=width).encode(y=alt.Y("row:O", axis=None), text=text)
+        title = alt.TitleParams(_TITLES.get(name, name), fontSize=11, anchor="start", limit=width)
+        texts.append(column.properties(title=title, width=width, height=16 * _ROWS))
+    return alt.hconcat(*texts, spacing=4)
 
 
 def _format(name: str) -> str:

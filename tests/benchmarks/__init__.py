@@ -15,7 +15,6 @@ BENCHMARKS = (
     "operator_breakdown",
     "opportunity",
     "profile_cost",
-    "sharding",
     "simulator_speed",
     "theory",
     "training_throughput",

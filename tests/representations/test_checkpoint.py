@@ -137,8 +137,8 @@ def test_a_training_that_stopped_at_shares_and_went_on_is_the_training_in_one(
     tmp_path: Path, shares: tuple[float, ...]
 ) -> None:
     kept = Checkpoints(path=tmp_path / "carried.safetensors")
-    stopped = [train(SPEC, data(), CONFIG, checkpoints=kept, share=share) for share in shares]
-    assert [part.best_epoch for part in stopped] == [0] * len(shares)
+    for share in shares:
+        train(SPEC, data(), CONFIG, checkpoints=kept, share=share)
     assert_same(train(SPEC, data(), CONFIG, checkpoints=kept), train(SPEC, data(), CONFIG))
 
 

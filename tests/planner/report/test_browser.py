@@ -36,7 +36,7 @@ def test_every_chart_has_marks(opened: Opened) -> None:
         "Object.fromEntries([...document.querySelectorAll('[data-chart]')].map(place => [place.dataset.chart,"
         " place.querySelectorAll('svg .mark-rect path, svg .mark-symbol path, svg .mark-line path').length]))"
     )
-    assert len(counts) == 15
+    assert len(counts) == 16
     assert all(count > 0 for count in counts.values()), counts
 
 
@@ -45,7 +45,9 @@ def test_charts_fill_their_column_and_no_more(opened: Opened) -> None:
         "[...document.querySelectorAll('[data-chart]')].map(place => [place.dataset.chart, place.clientWidth,"
         " place.querySelector('svg').getBoundingClientRect().width])"
     )
-    assert [(name, width, drawn) for name, width, drawn in over if not width * 0.97 <= drawn <= width + 1] == []
+    assert [(name, width, drawn) for name, width, drawn in over if drawn > width + 1] == []
+    # Charts above one another have widths of their own.
+    assert [(name, width, drawn) for name, width, drawn in over if drawn < width * 0.97 and name != "objectives"] == []
 
 
 def test_a_click_zooms_the_icicle_and_a_double_click_goes_back(opened: Opened) -> None:
