@@ -30,7 +30,7 @@ _TITLES = {
     "parameter_bytes": "parameters (bytes)",
 }
 _ROWS = 12
-_NAME_WIDTH, _NUMBER_WIDTH = 220, 110
+_NAME_WIDTH, _NUMBER_WIDTH, _ROW_HEIGHT = 220, 110, 16
 
 
 def objectives_frame(result: SearchResult) -> pl.DataFrame:
@@ -60,7 +60,7 @@ def objectives_chart(frame: pl.DataFrame, objectives: Sequence[str]) -> alt.VCon
         **{label: f"datum[{axis.name}]" for label, axis in zip(("across", "up", "colour"), axes, strict=True)}
     )
     points: Any = base.mark_point(filled=True, stroke="white", strokeWidth=0.5).encode(
-        x=alt.X("across:Q", title="first objective chosen below", scale=alt.Scale(zero=False)),
+        x=alt.X("across:Q", title="first objective", scale=alt.Scale(zero=False)),
         y=alt.Y("up:Q", title="second objective", scale=alt.Scale(zero=False)),
         color=alt.condition(
             brush,
@@ -199,9 +199,11 @@ def _table(frame: pl.DataFrame, objectives: Sequence[str], brush: alt.Parameter)
         width = _NAME_WIDTH if name == "name" else _NUMBER_WIDTH
         column: Any = rows.mark_text(align="left", x=0, limit=width).encode(y=alt.Y("row:O", axis=None), text=text)
         title = alt.TitleParams(_TITLES.get(name, name), fontSize=11, anchor="start", limit=width)
-        texts.append(column.properties(title=title, width=width, height=16 * _ROWS))
+        texts.append(column.properties(title=title, width=width, height=alt.Step(_ROW_HEIGHT)))
     return alt.hconcat(*texts, spacing=4)
 
 
 def _format(name: str) -> str:
-    return ".4f" if name in METRICS else ".3s"
+    if name in METRICS:
+        return ".4f"
+    return ".3s" if name.endswith("bytes") or name == "flops" else ".3~g"
