@@ -60,7 +60,7 @@ def test_the_probe_of_the_process_is_one() -> None:
 
 
 def test_it_waits_for_quiet_and_sees_when_it_ends() -> None:
-    core = QuietCore(0.1, patience_s=9, probe=Script(20.0, 20.0, 10.5, 10.5, 30.0))
+    core = QuietCore(0.1, patience_s=0.05, probe=Script(20.0, 20.0, 10.5, 10.5, 30.0))
     core.wait()
     assert core.stayed()
     assert core.core_us == 10.5

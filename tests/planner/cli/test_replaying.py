@@ -27,6 +27,7 @@ def test_json_holds_measured_beside_simulated(plan_file: Path, capsys: pytest.Ca
     assert "table@gpu is not served" in err
 
 
+@pytest.mark.slow
 def test_tables_show_error_beside_the_run_s_own_spread(plan_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["replay", str(plan_file), "--seconds", "1", "--set", "workload.sizes.maximum=32", "--seed", "3"]
     assert run(arguments) == DONE

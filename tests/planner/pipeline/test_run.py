@@ -77,6 +77,7 @@ def test_the_plan_carries_the_recommended_policy(planned: Path, capsys: pytest.C
     assert again["latency_ms"] == pytest.approx(stored["latency_ms"])
 
 
+@pytest.mark.slow
 def test_a_study_of_absent_devices_alone_is_estimated_throughout(study_file: Path, tmp_path: Path) -> None:
     text = study_file.read_text(encoding="utf-8")
     cpu = text[text.index("[[devices]]") : text.index("[[devices]]", text.index("[[devices]]") + 1)]

@@ -30,6 +30,7 @@ def test_a_sweep_on_ray_writes_what_one_in_this_process_writes(executor: RayExec
     assert {row.fingerprint.threads for row in there.load()} == {1}
 
 
+@pytest.mark.slow
 def test_a_cluster_of_this_machine_has_its_devices(executor: RayExecutor) -> None:
     assert executor.devices() == InProcessExecutor().devices()
 

@@ -135,6 +135,7 @@ def test_a_node_that_is_killed_loses_nothing_that_was_finished(cluster: Any, tmp
     assert len((tmp_path / PARTS_FILE).read_text().splitlines()) == len(profile.modules)
 
 
+@pytest.mark.slow
 def test_which_modules_take_too_little_time_is_decided_once() -> None:
     profile = profile_on_ray("plain", plain, options=replace(options(), min_share=1.0))
     assert {row.path for row in profile.modules if row.provenance == "measured"} <= {""}

@@ -52,6 +52,7 @@ def test_without_a_compiler_the_target_is_refused(monkeypatch: pytest.MonkeyPatc
         Compile().prepare_target(two_layers())
 
 
+@pytest.mark.slow
 def test_the_model_is_compiled_only_on_request() -> None:
     whole = subject(nn.Linear(4, 2), path="")
     assert Compile().prepare_subject(whole) is whole

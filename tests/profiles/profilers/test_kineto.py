@@ -64,6 +64,7 @@ def test_options_that_are_not_there_or_out_of_range_are_refused(text: str) -> No
         KinetoTraces.from_text(text)
 
 
+@pytest.mark.slow
 def test_sessions_are_silent_and_leave_the_environment_as_it_was() -> None:
     # In a process of its own: the first session of a process decides how much all of them say.
     script = (

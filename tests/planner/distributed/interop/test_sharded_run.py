@@ -52,6 +52,7 @@ def worst_difference(plan: ShardingPlan, folder: Path, *, fused: bool = False) -
     return max(float(value) for row in rows for value in row.values())
 
 
+@pytest.mark.slow
 def test_every_scheme_gives_the_outputs_of_the_model_in_one_piece(tmp_path: Path) -> None:
     plan = plan_of(
         small_cluster(1, 2),
