@@ -49,7 +49,7 @@ class SweepOptions:
     retakes: int = 0
     agreement: float | None = None
     quiet_core: float | None = None
-    patience: float = 10.0
+    patience: float = 5.0
     most_visits: int = 16
     most_call_seconds: float = 2.0
 
