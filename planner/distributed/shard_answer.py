@@ -21,7 +21,7 @@ from planner.distributed.shard_costs import RooflineCosts, ShardCosts
 from planner.distributed.shard_request import ShardRequest
 from planner.distributed.sharding import plan_sharding
 from planner.distributed.tables import total_bytes
-from planner.distributed.whatif import Outcome, Scenario, outcome_rows, what_if
+from planner.distributed.whatif import Outcome, Scenario, outcome_rows, what_if, without_tables
 from profiles.errors import InputError
 
 __all__ = ["ShardAnswer", "answer_request", "measure_network", "memory_rows", "scheme_rows", "with_outlook"]
@@ -115,7 +115,7 @@ def planned_under(request: ShardRequest, scenario: Scenario) -> ShardingPlan:
     """The scenario's tables placed under those of the request's constraints that name one of them."""
     job = scenario.job
     if not job.tables:
-        return _without_tables(scenario)
+        return without_tables(scenario)
     kept = [one for one in request.constraints if any(one.matches(table.name) for table in job.tables)]
     costs: ShardCosts = RooflineCosts(forward_dtype=job.forward_dtype, backward_dtype=job.backward_dtype)
     # What names no table at all is a mistake, unless a what-if has taken the table away.
@@ -126,18 +126,6 @@ def planned_under(request: ShardRequest, scenario: Scenario) -> ShardingPlan:
         batch_per_rank=job.batch_per_rank,
         constraints=request.constraints if is_asked else kept,
         costs=RunnableCosts(inner=costs) if request.for_torchrec else costs,
-    )
-
-
-def _without_tables(scenario: Scenario) -> ShardingPlan:
-    """Nothing to place: a what-if has replaced every table."""
-    return ShardingPlan(
-        cluster=scenario.cluster,
-        batch_per_rank=scenario.job.batch_per_rank,
-        placements=(),
-        rank_ms=(0.0,) * scenario.cluster.ranks,
-        lower_bound_ms=0.0,
-        bound_kind="no tables",
     )
 
 

@@ -37,6 +37,7 @@ __all__ = [
     "with_nodes",
     "with_table_dtype",
     "with_tier",
+    "without_tables",
 ]
 
 
@@ -66,12 +67,13 @@ def planned(scenario: Scenario) -> ShardingPlan:
     """The plan of the scenario's tables by the default costs, with numbers travelling as the job has them."""
     job, cluster = scenario.job, scenario.cluster
     if not job.tables:
-        return _without_tables(scenario)
+        return without_tables(scenario)
     costs = RooflineCosts(forward_dtype=job.forward_dtype, backward_dtype=job.backward_dtype)
     return plan_sharding(job.tables, cluster, batch_per_rank=job.batch_per_rank, costs=costs)
 
 
-def _without_tables(scenario: Scenario) -> ShardingPlan:
+def without_tables(scenario: Scenario) -> ShardingPlan:
+    """The plan of a scenario in which there is nothing to place."""
     return ShardingPlan(
         cluster=scenario.cluster,
         batch_per_rank=scenario.job.batch_per_rank,
