@@ -13,6 +13,7 @@ from planner.cost_model.eager import launches_of, unfused_bytes
 from planner.cost_model.estimates import Estimates, Floats, LatencyProvenance
 from planner.cost_model.features import WorkFormula
 from planner.cost_model.host_link import host_link_ms
+from planner.cost_model.scatter import Scatter
 from profiles.component import Component, Work
 from profiles.errors import InputError
 from profiles.hardware import Hardware
@@ -71,9 +72,9 @@ class RooflineDeviceModel:
         return self.hardware.compile_s
 
     @property
-    def scatter_sigma(self) -> float:
-        """0: the scatter of single calls is unknown."""
-        return 0.0
+    def scatter(self) -> Scatter:
+        """None: how single calls scatter is unknown."""
+        return Scatter()
 
     @property
     def busy_w(self) -> float | None:

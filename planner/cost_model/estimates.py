@@ -7,6 +7,7 @@ from typing import Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.cost_model.scatter import Scatter
 from profiles.component import Component
 
 __all__ = ["DeviceModel", "Estimates", "Floats", "HasResidencyLimits", "LatencyProvenance", "worst_provenance"]
@@ -50,8 +51,8 @@ class DeviceModel(Protocol):
         ...
 
     @property
-    def scatter_sigma(self) -> float:
-        """Lognormal sigma of single calls about the mean, 0 where it was never measured."""
+    def scatter(self) -> Scatter:
+        """How single calls lie about a prediction; none where it was never measured."""
         ...
 
     @property

@@ -11,8 +11,16 @@ from planner.cost_model.family import FEWEST_FOR_RESIDUAL, FamilyModel, fit_fami
 from planner.cost_model.features import WorkFormula, family_of
 from planner.cost_model.host_link import host_link_ms
 from planner.cost_model.plausibility import plausibility_notes, require_possible
-from planner.cost_model.scatter import Scatter, scatter_of
-from planner.cost_model.training_rows import WHOLE_MODEL, TrainingRows, limits_of, training_rows
+from planner.cost_model.scatter import Scatter
+from planner.cost_model.scatter_sources import scatter_of, usual_scatter
+from planner.cost_model.training_rows import (
+    SERVED_MODEL,
+    WHOLE_MODEL,
+    TrainingRows,
+    component_of,
+    limits_of,
+    training_rows,
+)
 from profiles.component import Component
 from profiles.errors import UnknownNameError
 from profiles.hardware import Hardware
@@ -45,11 +53,6 @@ class FittedDeviceModel:
     def provenance(self) -> LatencyProvenance:
         """`predicted`."""
         return "predicted"
-
-    @property
-    def scatter_sigma(self) -> float:
-        """Lognormal sigma of single queries about their mean."""
-        return self.scatter.sigma
 
     def predict(self, components: Sequence[Component], *, resident_bytes: int | None = None) -> Estimates:
         """Measured where this very component was measured, predicted elsewhere.
@@ -153,9 +156,10 @@ def fit_device_model(
 
 
 def _scatter(profiles: Sequence[ComponentProfile]) -> Scatter:
-    measured = [row for row in profiles if row.provenance == "measured"]
-    models, components = (
-        [row.warm for row in measured if row.warm and (row.kind == WHOLE_MODEL) is is_model]
-        for is_model in (True, False)
+    measured = [(row, row.warm) for row in profiles if row.provenance == "measured" and row.warm]
+    usual, labelled = (
+        {(component_of(row).shape, row.batch): warm for row, warm in measured if row.kind == kind}
+        for kind in (SERVED_MODEL, WHOLE_MODEL)
     )
-    return scatter_of(models, components)
+    components = [warm for row, warm in measured if row.kind not in (SERVED_MODEL, WHOLE_MODEL)]
+    return usual_scatter(usual, labelled) or scatter_of(tuple(labelled.values()), components)

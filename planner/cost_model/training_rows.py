@@ -19,7 +19,9 @@ from profiles.errors import InputError
 from profiles.records import ComponentProfile, Fingerprint, Latency
 
 __all__ = [
+    "SERVED_MODEL",
     "WHOLE_MODEL",
+    "WHOLE_MODELS",
     "TrainingRows",
     "component_of",
     "contention_notes",
@@ -29,6 +31,9 @@ __all__ = [
 ]
 
 WHOLE_MODEL = "model"
+# Timed as it would be served, call after call, whatever the core: tells of the machine, not of components.
+SERVED_MODEL = "served_model"
+WHOLE_MODELS = (WHOLE_MODEL, SERVED_MODEL)
 _CONTRADICTION = 1.1
 _DISAGREEMENT = 0.05
 _CONTENTION = 1.05
@@ -76,7 +81,7 @@ def training_rows(profiles: Iterable[ComponentProfile]) -> TrainingRows:
     Raises:
         InputError: no row is left, a latency is not positive and finite, or the rows come from several set-ups.
     """
-    measured = [p for p in profiles if p.provenance == "measured" and p.warm is not None and p.kind != WHOLE_MODEL]
+    measured = [p for p in profiles if p.provenance == "measured" and p.warm is not None and p.kind not in WHOLE_MODELS]
     if not measured:
         raise InputError("cost model: there is no measured component with a warm latency to fit on")
     _require_one_setup(measured)

@@ -21,6 +21,7 @@ from planner.cost_model.features import WorkFormula, family_of
 from planner.cost_model.host_link import host_link_ms
 from planner.cost_model.intervals import half_width
 from planner.cost_model.model import FittedDeviceModel
+from planner.cost_model.scatter import Scatter
 from profiles.component import Component
 from profiles.errors import InputError
 from profiles.hardware import Hardware
@@ -76,9 +77,9 @@ class TransferredDeviceModel:
         return "estimated"
 
     @property
-    def scatter_sigma(self) -> float:
+    def scatter(self) -> Scatter:
         """The source's: what scatters is the class of device."""
-        return self.source.scatter_sigma
+        return self.source.scatter
 
     @property
     def busy_w(self) -> float | None:

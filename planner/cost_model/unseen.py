@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from planner.cost_model.estimates import Estimates, Floats, LatencyProvenance
 from planner.cost_model.features import family_of
 from planner.cost_model.model import FittedDeviceModel
+from planner.cost_model.scatter import Scatter
 from profiles.component import Component
 
 __all__ = ["UnseenDeviceModel"]
@@ -27,9 +28,9 @@ class UnseenDeviceModel:
         return "predicted"
 
     @property
-    def scatter_sigma(self) -> float:
+    def scatter(self) -> Scatter:
         """The fitted model's."""
-        return self.fitted.scatter_sigma
+        return self.fitted.scatter
 
     @property
     def busy_w(self) -> float | None:

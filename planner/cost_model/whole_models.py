@@ -7,12 +7,12 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from planner.cost_model.training_rows import WHOLE_MODEL
+from planner.cost_model.training_rows import SERVED_MODEL, WHOLE_MODEL
 from profiles.component import Component, Work, make_component
 from profiles.errors import UnknownNameError
 from profiles.executors.protocol import Executor
@@ -33,9 +33,13 @@ __all__ = [
     "MeasuredModel",
     "WholeModelProvider",
     "WithWholeModels",
+    "measure_served_models",
     "measure_whole_models",
     "stored_whole_models",
 ]
+
+# Spells of a shared machine last tenths of a second and longer: few samples at many times tell more of their mixture.
+_SERVED_VISITS, _GAP_S = 10, 0.5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,10 +53,11 @@ class MeasuredModel:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WholeModelProvider:
-    """Builds whole models as components: kind `model`, told apart by name and a digest of spec and id skew."""
+    """Builds whole models as components of the `kind`, told apart by name and a digest of spec and id skew."""
 
     specs: tuple[ModelSpec, ...]
     zipf: Mapping[str, float] | float = 0.0
+    kind: str = WHOLE_MODEL
     _by_digest: Mapping[str, ModelSpec] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -60,7 +65,7 @@ class WholeModelProvider:
 
     def component(self, spec: ModelSpec, batch: int) -> Component:
         """The component that stands for the model at that batch."""
-        return make_component(WHOLE_MODEL, batch, {"name": spec.name, "digest": self._digest(spec)})
+        return make_component(self.kind, batch, {"name": spec.name, "digest": self._digest(spec)})
 
     def components(self, batches: Sequence[int]) -> tuple[Component, ...]:
         """Those of all models at those batches."""
@@ -131,6 +136,28 @@ def measure_whole_models(
     wanted = {provider.component(spec, batch): (spec, batch) for spec in specs for batch in batches}
     sweep(tuple(wanted), provider, store, device=device, executor=executor, options=options)
     return stored_whole_models(specs, batches, store, _device_key(device, executor, options), zipf=zipf)
+
+
+def measure_served_models(
+    specs: Sequence[ModelSpec],
+    batches: Sequence[int],
+    store: ProfileStore,
+    *,
+    zipf: Mapping[str, float] | float = 0.0,
+    device: str = LOCAL_CPU,
+    executor: Executor | None = None,
+    options: SweepOptions | None = None,
+) -> None:
+    """Time each model at each batch as it would be served: call after call, whatever the core; rows of their own kind.
+
+    Beside the models' labels they tell how much slower than these the usual call is
+    (`planner.cost_model.scatter_sources`). What the store knows already is not redone.
+    """
+    provider = WholeModelProvider(specs=tuple(specs), zipf=zipf, kind=SERVED_MODEL)
+    as_they_come = replace(
+        options or SweepOptions(), quiet_core=None, agreement=None, retakes=0, visits=_SERVED_VISITS, least_gap_s=_GAP_S
+    )
+    sweep(provider.components(batches), provider, store, device=device, executor=executor, options=as_they_come)
 
 
 def stored_whole_models(

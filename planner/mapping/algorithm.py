@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from planner.cost_model.composition import CostModel
-from planner.cost_model.scatter import mean_over_p25
 from planner.mapping.candidate import TrainedCandidate
 from planner.mapping.comparison import MappingComparison
 from planner.mapping.decision import Decision
@@ -77,7 +76,7 @@ def _choose(
     zipf: Mapping[str, float] | float,
 ) -> DevicePaths:
     mean_size = max(1, round(workload.sizes.mean))
-    to_mean = mean_over_p25(cost_model.device(device.name).scatter_sigma)
+    to_mean = cost_model.device(device.name).scatter.mean_over_label
     known: dict[str, float] = {}
 
     def latency_ms(one: TrainedCandidate) -> float:

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 import numpy as np
 
 from planner.cost_model.composition import CostModel, ModelLatency
-from planner.cost_model.scatter import mean_over_p25
 from representations.specs import ModelSpec
 from serving_sim.plan import LatencyTable
 
@@ -32,15 +31,16 @@ def latency_table(
 ) -> tuple[LatencyTable, ModelLatency, tuple[str, ...]]:
     """The table, the prediction behind it, and notes.
 
-    A larger query never takes less time: where the predictions fall, the value before stays. The scatter of single
-    queries is that of the device's measurements. Where there is one, predictions are 25th percentiles, and the table
-    holds the means of lognormal queries with these. `resident_bytes` is what all paths on the device take.
+    A larger query never takes less time: where the predictions fall, the value before stays. Predictions are labels,
+    25th percentiles without a neighbour on the core; the table holds the means of queries as they come, by what the
+    device's measurements say of them (`planner.cost_model.scatter`). `resident_bytes` is what all paths on the device
+    take.
     """
     sizes = query_sizes(largest)
     predicted = cost_model.predict_model(model, sizes, device, zipf, resident_bytes=resident_bytes)
     mean, low, high = (np.maximum.accumulate(v) for v in (predicted.mean_ms, predicted.low_ms, predicted.high_ms))
-    sigma = cost_model.device(device).scatter_sigma
-    to_mean = mean_over_p25(sigma)
+    scatter = cost_model.device(device).scatter
+    to_mean, sigma = scatter.mean_over_label, scatter.sigma
     table = LatencyTable(
         sizes=sizes,
         mean_ms=tuple((to_mean * mean).tolist()),

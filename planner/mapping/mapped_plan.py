@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from planner.cost_model.composition import CostModel
-from planner.cost_model.scatter import mean_over_p25
 from planner.mapping.candidate import TrainedCandidate
 from planner.mapping.latency_tables import latency_table
 from planner.study import DeviceSection
@@ -88,9 +87,8 @@ def _resident(candidates: Sequence[TrainedCandidate]) -> int:
 def _device_notes(device: DeviceSection, held: Held, cost_model: CostModel) -> Iterator[str]:
     model, candidates = cost_model.device(device.name), held[device.name]
     yield from model.notes
-    if model.scatter_sigma > 0:
-        factor = mean_over_p25(model.scatter_sigma)
-        yield f"latencies here are means of single queries: {factor:.3g} times the 25th percentiles, by their scatter"
+    if (factor := model.scatter.mean_over_label) > 1:
+        yield f"latencies here are means of single queries: {factor:.3g} times the predicted 25th percentiles"
     fast_bytes, together = device.hardware.on_chip_bytes, _resident(candidates)
     if any(one.parameter_bytes <= fast_bytes for one in candidates) and together > fast_bytes:
         yield (

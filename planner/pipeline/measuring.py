@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
-from planner.cost_model.whole_models import WholeModelProvider, measure_whole_models
+from planner.cost_model.whole_models import WholeModelProvider, measure_served_models, measure_whole_models
 from planner.pipeline.data import StudyData
 from planner.pipeline.sweeping import candidate_models, measured_kinds, sweep_options, sweep_study
 from planner.pipeline.workspace import Workspace
@@ -19,6 +19,8 @@ __all__ = ["MODEL_BATCHES", "measure_study", "validation_models", "whole_models_
 
 # Whole models show what components cost inside a model: those chosen are measured at these batches.
 MODEL_BATCHES = (1, 32, 512, 2048)
+# Of these the ones that queries have.
+SERVED_BATCHES = MODEL_BATCHES[:3]
 
 
 def measure_study(
@@ -36,6 +38,10 @@ def measure_study(
         with progress.stage(f"measuring {len(models.specs)} whole models"):
             measure_whole_models(
                 models.specs, MODEL_BATCHES, store, zipf=data.zipf, executor=executor, options=sweep_options(study)
+            )
+        with progress.stage(f"timing {len(models.specs)} whole models as they would be served"):
+            measure_served_models(
+                models.specs, SERVED_BATCHES, store, zipf=data.zipf, executor=executor, options=sweep_options(study)
             )
     store.compact()
     return results

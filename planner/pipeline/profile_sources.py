@@ -8,7 +8,7 @@ newest.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from planner.cost_model.training_rows import WHOLE_MODEL
+from planner.cost_model.training_rows import WHOLE_MODELS
 from planner.pipeline.workspace import Workspace
 from planner.study import Study
 from profiles.errors import InputError
@@ -97,7 +97,7 @@ def _measured(rows: Sequence[ComponentProfile], kind: str) -> list[ComponentProf
 
 
 def _components(rows: Sequence[ComponentProfile]) -> list[ComponentProfile]:
-    return [row for row in rows if row.kind != WHOLE_MODEL]
+    return [row for row in rows if row.kind not in WHOLE_MODELS]
 
 
 def _of_setup(rows: Sequence[ComponentProfile], setup: Fingerprint) -> tuple[ComponentProfile, ...]:

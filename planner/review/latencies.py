@@ -10,7 +10,7 @@ from planner.cost_model.estimates import DeviceModel
 from planner.cost_model.features import family_of
 from planner.cost_model.model import fit_device_model
 from planner.cost_model.traffic import in_context
-from planner.cost_model.training_rows import WHOLE_MODEL, component_of
+from planner.cost_model.training_rows import WHOLE_MODELS, component_of
 from planner.pipeline.modelling import estimated_model
 from planner.progress import Progress
 from planner.review.reviewed_device import ReviewedDeviceModel, cut_to_fit
@@ -173,7 +173,7 @@ class _Stored:
 
 
 def _components_of(rows: Sequence[ComponentProfile], kind: str) -> list[ComponentProfile]:
-    return [row for row in rows if row.device == kind and row.provenance == "measured" and row.kind != WHOLE_MODEL]
+    return [row for row in rows if row.device == kind and row.provenance == "measured" and row.kind not in WHOLE_MODELS]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,6 +8,7 @@ import numpy as np
 from planner.cost_model.estimates import DeviceModel, Estimates, Floats, LatencyProvenance
 from planner.cost_model.features import family_of
 from planner.cost_model.model import FittedDeviceModel
+from planner.cost_model.scatter import Scatter
 from profiles.component import Component, Work, make_component
 from profiles.errors import UnknownNameError
 
@@ -33,9 +34,9 @@ class ReviewedDeviceModel:
         return "predicted"
 
     @property
-    def scatter_sigma(self) -> float:
+    def scatter(self) -> Scatter:
         """The fitted model's."""
-        return self.fitted.scatter_sigma
+        return self.fitted.scatter
 
     @property
     def busy_w(self) -> float | None:

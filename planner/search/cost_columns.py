@@ -14,7 +14,7 @@ from planner.cost_model.batch_memory import CandidateMemory
 from planner.cost_model.batch_prediction import CandidateCosts, CandidatePredictor
 from planner.cost_model.candidates import Candidates
 from planner.cost_model.composition import CostModel
-from planner.cost_model.scatter import mean_over_p25
+from planner.cost_model.scatter import Scatter
 from planner.search.accuracy_model import Floats
 from planner.search.capacity_estimate import QueryRows, capacity_qps
 from planner.search.space_columns import SpaceColumns
@@ -34,8 +34,8 @@ _ON_REQUEST = (
     "memory_share",
     "peak_memory_bytes",
 )
-# Standard normal quantiles from the 25th percentile, which predictions are, to the median and the 99th.
-_P25_TO_P50, _P25_TO_P99 = 0.6745, 0.6745 + 2.3263
+# So many standard deviations above the middle lies the 99th percentile of a normal distribution.
+_P99 = 2.3263
 _MILLION = 1e6
 
 
@@ -112,13 +112,13 @@ class CostColumns:
 
     def _priced(self, candidates: Candidates, device: str, batch: int) -> dict[str, Floats]:
         costs = self._predictor(device, batch).predict(candidates)
-        sigma = self.cost_model.device(device).scatter_sigma
+        scatter = self.cost_model.device(device).scatter
         found = {
             "latency_ms": costs.mean_ms,
             "parameter_bytes": costs.parameter_bytes.astype(np.float64),
             "flops": costs.flops,
-            "latency_p50_ms": costs.mean_ms * math.exp(_P25_TO_P50 * sigma),
-            "latency_p99_ms": costs.mean_ms * math.exp(_P25_TO_P99 * sigma),
+            "latency_p50_ms": costs.mean_ms * scatter.over_label(0.0),
+            "latency_p99_ms": costs.mean_ms * scatter.over_label(_P99),
         }
         if "energy_j" in self.wanted:
             found["energy_j"] = _energy_j(costs)
@@ -133,18 +133,18 @@ class CostColumns:
             memory = self._memories.setdefault(batch, CandidateMemory(batch))
             found["peak_memory_bytes"] = found["parameter_bytes"] + memory.activation_bytes(candidates)
         if "capacity_qps" in self.wanted and self.load is not None:
-            found["capacity_qps"] = self._capacity(self.load, candidates, device, sigma)
+            found["capacity_qps"] = self._capacity(self.load, candidates, device, scatter)
         return {name: found[name] for name in dict.fromkeys((*COSTS, *self.wanted))}
 
-    def _capacity(self, load: ServedLoad, candidates: Candidates, device: str, sigma: float) -> Floats:
+    def _capacity(self, load: ServedLoad, candidates: Candidates, device: str, scatter: Scatter) -> Floats:
         sizes_K = _sizes(load.size_R)
         latency_NK = np.stack(
             [self._predictor(device, size).predict(candidates).mean_ms for size in sizes_K.tolist()], axis=1
         )
         # A larger query never takes less time, as in a plan's tables.
         logs_NK = np.log(np.maximum.accumulate(latency_NK, axis=1))
-        service_NR = mean_over_p25(sigma) * np.exp(logs_NK @ _between(sizes_K, load.size_R))
-        return capacity_qps(service_NR, load.rows, servers=self._device(device).servers, sigma=sigma)
+        service_NR = scatter.mean_over_label * np.exp(logs_NK @ _between(sizes_K, load.size_R))
+        return capacity_qps(service_NR, load.rows, servers=self._device(device).servers, sigma=scatter.sigma)
 
     def _predictor(self, device: str, batch: int) -> CandidatePredictor:
         key = (device, batch)

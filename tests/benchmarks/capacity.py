@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from planner.cost_model.composition import CostModel
-from planner.cost_model.scatter import mean_over_p25
 from planner.cost_model.whole_models import measure_whole_models
 from planner.mapping.latency_tables import latency_table
 from planner.pipeline.data import StudyData, load_study_data
@@ -145,8 +144,8 @@ def _model(setting: _Setting, spec: ModelSpec, *, passes: int, seconds: float) -
 def _whole_table(setting: _Setting, spec: ModelSpec, store: ProfileStore) -> LatencyTable:
     """The whole model measured, with the scatter that its prediction has."""
     measured = measure_whole_models([spec], _SIZES, store, zipf=setting.data.zipf, options=sweep_options(setting.study))
-    sigma = setting.cost_model.device(setting.device).scatter_sigma
-    to_mean = mean_over_p25(sigma)
+    scatter = setting.cost_model.device(setting.device).scatter
+    to_mean, sigma = scatter.mean_over_label, scatter.sigma
     mean_ms = np.maximum.accumulate([to_mean * one.latency.p25_ms for one in measured])
     return LatencyTable(
         sizes=tuple(one.batch for one in measured),

@@ -7,6 +7,7 @@ import numpy as np
 
 from planner.cost_model.composition import CostModel
 from planner.cost_model.estimates import DeviceModel, Estimates, Floats, LatencyProvenance
+from planner.cost_model.scatter import Scatter
 from profiles.component import Component
 from profiles.store import ProfileStore
 from profiles.sweep import sweep
@@ -31,9 +32,9 @@ class MeasuredComponents:
         return "measured"
 
     @property
-    def scatter_sigma(self) -> float:
+    def scatter(self) -> Scatter:
         """As fitted."""
-        return self.fitted.scatter_sigma
+        return self.fitted.scatter
 
     @property
     def busy_w(self) -> float | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from planner.cost_model.sampling.budget import SamplingBudget
 from planner.cost_model.sampling.family_sampler import FamilySampler, StopReason
 from planner.cost_model.sampling.space import SamplingSpace
-from planner.cost_model.training_rows import WHOLE_MODEL, limits_of, training_rows
+from planner.cost_model.training_rows import WHOLE_MODELS, limits_of, training_rows
 from profiles.component import Component
 from profiles.executors.protocol import Executor
 from profiles.hardware import LOCAL_CPU
@@ -166,7 +166,10 @@ def _learn(samplers: Sequence[FamilySampler], store: ProfileStore, key: str) -> 
     profiles = [
         row
         for row in store.load()
-        if row.fingerprint.device_key() == key and row.provenance == "measured" and row.warm and row.kind != WHOLE_MODEL
+        if row.fingerprint.device_key() == key
+        and row.provenance == "measured"
+        and row.warm
+        and row.kind not in WHOLE_MODELS
     ]
     if not profiles:
         return

@@ -92,7 +92,7 @@ def test_power_is_the_studys_else_the_catalogues() -> None:
     hardware = get_hardware("v100")
     assert RooflineDeviceModel(hardware=hardware, work=work_of).busy_w == 250
     assert RooflineDeviceModel(hardware=hardware, work=work_of, power_w=120.0).busy_w == 120
-    assert RooflineDeviceModel(hardware=hardware, work=work_of).scatter_sigma == 0
+    assert RooflineDeviceModel(hardware=hardware, work=work_of).scatter.sigma == 0
 
 
 def test_a_device_without_published_figures_must_be_measured() -> None:

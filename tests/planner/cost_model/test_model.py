@@ -118,9 +118,20 @@ def test_the_scatter_is_that_of_whole_models_where_there_are_any() -> None:
     rows = [profile_of(c, 1.0, relative_iqr=0.1) for c in linears([(8, 8)])]
     whole = profile_of(make_component("model", 1, {"name": "m", "digest": "d"}), 1.0, relative_iqr=0.5)
     alone, beside = fit_device_model(rows, work_of), fit_device_model([*rows, whole], work_of)
-    assert alone.scatter_sigma == pytest.approx(np.log(1 + 0.1 * 1.05) / 1.349)
-    assert beside.scatter_sigma == pytest.approx(np.log(1 + 0.5 * 1.25) / 1.349)
+    assert alone.scatter.sigma == pytest.approx(np.log(1 + 0.1 * 1.05) / 1.349)
+    assert beside.scatter.sigma == pytest.approx(np.log(1 + 0.5 * 1.25) / 1.349)
     assert beside.rows.components == alone.rows.components
+
+
+def test_whole_models_timed_as_they_come_set_the_scatter_and_are_no_components() -> None:
+    rows = [profile_of(c, 1.0, relative_iqr=0.1) for c in linears([(8, 8)])]
+    label, usual = (
+        profile_of(make_component(kind, 1, {"name": "m", "digest": "d"}), latency_ms, relative_iqr=0.4)
+        for kind, latency_ms in (("model", 1), ("served_model", 2))
+    )
+    model = fit_device_model([*rows, label, usual], work_of)
+    assert model.scatter.median_over_label == pytest.approx(2, rel=0.2)
+    assert {component.kind for component in model.rows.components} == {"linear"}
 
 
 def test_a_measured_accelerator_keeps_its_host_link_and_this_machine_has_none() -> None:

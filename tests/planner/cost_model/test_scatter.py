@@ -3,7 +3,8 @@ import math
 import numpy as np
 import pytest
 
-from planner.cost_model.scatter import MOST_SIGMA, mean_over_p25, scatter_of
+from planner.cost_model.scatter import Scatter
+from planner.cost_model.scatter_sources import MOST_SIGMA, scatter_of, usual_scatter
 from profiles.records import Latency
 
 
@@ -46,9 +47,25 @@ def test_an_absurd_scatter_is_capped_and_said() -> None:
 
 def test_without_a_row_nothing_scatters() -> None:
     assert scatter_of([], []).sigma == 0
-    assert mean_over_p25(0.0) == 1
+    assert Scatter().mean_over_label == 1
 
 
 def test_a_quartile_becomes_the_mean_of_its_distribution() -> None:
     samples = lognormal(0.5, 200_000)
-    assert mean_over_p25(0.5) == pytest.approx(samples.mean() / np.quantile(samples, 0.25), rel=0.01)
+    assert Scatter(sigma=0.5).mean_over_label == pytest.approx(samples.mean() / np.quantile(samples, 0.25), rel=0.01)
+
+
+def test_models_called_whatever_the_core_say_how_much_slower_than_its_label_the_usual_call_is() -> None:
+    quiet, usual = lognormal(0.05, 20_000), lognormal(0.3, 20_000, median_ms=1.6)
+    scatter = usual_scatter({"m": latency_of(usual), "other": latency_of(usual)}, {"m": latency_of(quiet)})
+    assert scatter is not None
+    assert scatter.over_label(0.0) == pytest.approx(1.6 / np.quantile(quiet, 0.25), rel=0.02)
+    assert scatter.over_label(2.3263) == pytest.approx(np.quantile(usual, 0.99) / np.quantile(quiet, 0.25), rel=0.05)
+    assert scatter.mean_over_label == pytest.approx(usual.mean() / np.quantile(quiet, 0.25), rel=0.02)
+
+
+def test_the_usual_call_is_never_faster_than_its_label() -> None:
+    scatter = usual_scatter({"m": latency_of(lognormal(0.1, 500, median_ms=0.5))}, {"m": latency_of(np.ones(9))})
+    assert scatter is not None
+    assert scatter.over_label(0.0) == 1
+    assert usual_scatter({"m": latency_of(np.ones(9))}, {"n": latency_of(np.ones(9))}) is None

@@ -72,7 +72,7 @@ def test_everything_is_estimated_and_wider_than_the_source() -> None:
     assert set(after.provenance) == {"estimated"}
     np.testing.assert_allclose(after.high_ms / after.mean_ms, 2 * before.high_ms / before.mean_ms)
     assert transferred(source).provenance == "estimated"
-    assert transferred(source).scatter_sigma == source.scatter_sigma
+    assert transferred(source).scatter == source.scatter
 
 
 def test_nothing_is_faster_than_the_roof() -> None:

@@ -36,6 +36,6 @@ def test_a_family_too_small_to_hold_out_stays_measured() -> None:
 def test_all_else_is_the_fitted_models() -> None:
     model = fit_device_model(profiles_of(linears(random_sizes(6, 1), (1,))), work_of, busy_w=30.0)
     unseen = UnseenDeviceModel(model)
-    assert (unseen.busy_w, unseen.scatter_sigma, unseen.provenance) == (30.0, model.scatter_sigma, "predicted")
+    assert (unseen.busy_w, unseen.scatter, unseen.provenance) == (30.0, model.scatter, "predicted")
     assert unseen.transfer_ms(np.array([1e6])).tolist() == [0.0]
     assert unseen.notes == ()

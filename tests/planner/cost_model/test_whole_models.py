@@ -1,10 +1,16 @@
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from planner.cost_model.whole_models import WholeModelProvider, WithWholeModels, measure_whole_models
+from planner.cost_model.whole_models import (
+    WholeModelProvider,
+    WithWholeModels,
+    measure_served_models,
+    measure_whole_models,
+)
 from profiles.component import make_component
 from profiles.errors import UnknownNameError
 from profiles.store import ProfileStore
@@ -54,6 +60,14 @@ def test_one_sweep_visits_models_and_components_in_turn(tmp_path: Path) -> None:
     assert len(in_time) == 3 * (2 + len(parts))
     assert in_time != sorted(in_time)
     assert measure_whole_models((SPEC,), (1, 8), store, options=QUICK)[0].latency.visits == 3
+
+
+def test_models_timed_as_they_come_are_rows_of_their_own_kind(tmp_path: Path) -> None:
+    store = ProfileStore(tmp_path)
+    measure_served_models((SPEC,), (1,), store, options=replace(QUICK, quiet_core=0.01))
+    assert [(row.kind, row.batch, row.provenance) for row in store.load()] == [("served_model", 1, "measured")]
+    assert all(visit.core_us is None for visit in store.visits())
+    assert measure_whole_models((SPEC,), (1,), store, options=QUICK)[0].batch == 1
 
 
 def test_a_model_that_cannot_be_measured_is_left_out(tmp_path: Path) -> None:

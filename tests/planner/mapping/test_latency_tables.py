@@ -5,6 +5,7 @@ import pytest
 
 from planner.cost_model.composition import CostModel
 from planner.cost_model.estimates import Estimates, Floats, LatencyProvenance
+from planner.cost_model.scatter import Scatter
 from planner.mapping.latency_tables import latency_table, query_sizes
 from profiles.component import Component
 from representations.components import work_of
@@ -15,7 +16,7 @@ class FallingDevice:
     """Faster at larger batches, as a noisy prediction may be."""
 
     provenance: LatencyProvenance = "predicted"
-    scatter_sigma = 0.07
+    scatter = Scatter(sigma=0.07)
     busy_w = None
     notes = ()
 

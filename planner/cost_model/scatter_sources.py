@@ -1,0 +1,70 @@
+"""Finds how single calls lie about labels (`Scatter`) from what was measured.
+
+Labels are of moments without a neighbour on the core. Whoever serves cannot choose the moment: models called one after
+the other, whatever the core, say how much slower the usual call is. Where none were, the scatter of the label's own
+calls has to do. Quartiles tell sigma: log(p75 / p25) is 1.349 sigma. Timing averages short calls over samples of a
+least length, which hides scatter, so that whole models, whose calls are long enough to be samples of their own, are
+believed first.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from planner.cost_model.scatter import Scatter
+from planner.cost_model.training_rows import is_contended
+from profiles.records import Latency
+from profiles.timing import TimingOptions
+
+__all__ = ["MOST_SIGMA", "scatter_of", "usual_scatter"]
+
+# The quartiles of a standard normal distribution lie so far from each other.
+_QUARTILE_RANGE = 1.349
+# Single calls that differ by a factor of e either way tell of the machine's other work, not of a model.
+MOST_SIGMA = 1.0
+
+
+def usual_scatter(usual: Mapping[Any, Latency], labelled: Mapping[Any, Latency]) -> Scatter | None:
+    """From whole models, by model and batch: timed as they come, and as labels are. None where none is in both.
+
+    The medians over models of how much slower the usual call is (no less than 1) and of how these calls scatter.
+    """
+    both = [name for name in usual if name in labelled]
+    if not both:
+        return None
+    slower = max(1.0, float(np.median([usual[name].median_ms / labelled[name].p25_ms for name in both])))
+    sigma = float(np.median([_sigma(usual[name]) for name in both]))
+    source = f"whole models called whatever the core ({len(both)})"
+    note = f"the usual call takes {slower:.3g} times its label and scatters by a sigma of {min(sigma, MOST_SIGMA):.2g}"
+    cap = f", capped from {sigma:.2g}: measure anew" if sigma > MOST_SIGMA else ""
+    return Scatter(sigma=min(sigma, MOST_SIGMA), median_over_label=slower, notes=(f"{note}{cap}, from {source}",))
+
+
+def scatter_of(models: Sequence[Latency], components: Sequence[Latency]) -> Scatter:
+    """The median sigma of whole models whose samples are single calls, else of components, corrected for averaging.
+
+    Rows measured without contention go before those measured with it.
+    """
+    single = [one for one in models if _calls_per_sample(one) == 1]
+    chosen, source = (single, "whole models") if single else (components, "components")
+    if not chosen:
+        return Scatter()
+    calm = [one for one in chosen if not is_contended(one)]
+    sigma = float(np.median([_sigma(one) for one in calm or chosen]))
+    if sigma <= MOST_SIGMA:
+        return Scatter(sigma=sigma, notes=(f"single queries scatter by a sigma of {sigma:.2g}, from {source}",))
+    note = f"single queries scatter by a sigma of {sigma:.2g}, from {source}: taken as {MOST_SIGMA:g}, measure anew"
+    return Scatter(sigma=MOST_SIGMA, notes=(note,))
+
+
+def _sigma(latency: Latency) -> float:
+    """Of single calls; where a sample is the mean of n, as if calls were independent: n times the variance."""
+    calls = _calls_per_sample(latency)
+    sigma = math.log1p(latency.iqr_ms / latency.p25_ms) / _QUARTILE_RANGE
+    return sigma if calls == 1 else math.sqrt(math.log1p(calls * math.expm1(sigma**2)))
+
+
+def _calls_per_sample(latency: Latency) -> int:
+    return max(1, math.ceil(TimingOptions().min_sample_ms / latency.p25_ms))
