@@ -50,15 +50,18 @@ def nothing_fits(
     most = ", ".join(f"{name} {format_cost(float(costs[name].max()))}" for name in limits if OBJECTIVES.get(name))
     reached = "; ".join(text for text in (least and f"least: {least}", most and f"most: {most}") if text)
     return (
-        f"search.constraints: {which} meets them: {_contradicting(contradiction(costs, limits), limits)}; "
+        f"search.constraints: {which} meets them: {_contradicting(costs, limits)}; "
         f"nearest is {name_of(nearest)}: {misses(of_nearest, limits)} ({reached})"
     )
 
 
-def _contradicting(names: tuple[str, ...], limits: Mapping[str, float]) -> str:
-    signs = {name: ">=" if OBJECTIVES.get(name) else "<=" for name in names}
-    told = [f"{name} {signs[name]} {format_cost(limits[name])}" for name in names]
-    return f"none has {told[0]}" if len(told) == 1 else f"{' and '.join(told)} contradict each other"
+def _contradicting(costs: Mapping[str, Floats], limits: Mapping[str, float]) -> str:
+    """The limits that nobody holds by themselves, else a set that contradict each other."""
+    told = {name: f"{name} {'>=' if OBJECTIVES.get(name) else '<='} {format_cost(limits[name])}" for name in limits}
+    alone = [told[name] for name, excess in violations(costs, limits).items() if (excess > 0).all()]
+    if alone:
+        return f"none has {', none has '.join(alone)}"
+    return f"{' and '.join(told[name] for name in contradiction(costs, limits))} contradict each other"
 
 
 def _nobody_holds(broken: list[NDArray[np.bool_]]) -> bool:

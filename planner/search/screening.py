@@ -10,9 +10,10 @@ from planner.search.contradictions import nothing_fits
 from planner.search.evaluation import Predictor
 from planner.search.front_screening import FrontScreening, ScreenedFront, screen_front
 from planner.search.objective import infeasible_reason, predicted_costs
-from planner.search.pricing import ColumnPricer, PricesColumns
+from planner.search.pricing import ColumnPricer, PricesColumns, predict_choices
 from planner.search.space import corner_choices, enumerate_choices, space_size
 from planner.search.task import SearchTask
+from planner.study import OBJECTIVES
 from profiles.errors import InfeasibleError, InputError
 
 __all__ = ["MOST_SCREENED", "Screened", "Screening", "screen"]
@@ -48,11 +49,14 @@ class Screening:
 
     @property
     def dearest(self) -> dict[str, float]:
-        """The highest predicted value of each cost."""
+        """The worst predicted value of each cost: the highest, or the least above 0 of one that should be high."""
         if self.front is not None:
             return dict(self.front.dearest)
-        names = self.screened[0].costs
-        return {name: max(entry.costs[name] for entry in self.screened) for name in names}
+        found = {}
+        for name in self.screened[0].costs:
+            values = [entry.costs[name] for entry in self.screened]
+            found[name] = min(filter(None, values), default=1.0) if OBJECTIVES.get(name) else max(values)
+        return found
 
 
 def screen(
@@ -128,7 +132,8 @@ def _by_column(task: SearchTask, price: ColumnPricer, wanted: FrontScreening) ->
 
 
 def _screened(candidate: Candidate, task: SearchTask, predict: Predictor) -> Screened:
-    costs = predicted_costs(predict(candidate.model), task.latency_device)
+    predicted = predict_choices(task, predict, candidate.choices, candidate.model)
+    costs = predicted_costs(predicted, task.latency_device)
     return Screened(candidate=candidate, costs=costs, feasible=not infeasible_reason(costs, task.section.limits))
 
 

@@ -31,6 +31,11 @@ def test_the_complaint_tells_the_nearest_candidate_and_its_miss() -> None:
     assert "least: latency_ms 1, parameter_bytes 1,000,000" in text
 
 
+def test_every_limit_that_nothing_meets_is_named() -> None:
+    text = nothing_fits(COSTS, {"latency_ms": 0.5, "flops": 5, "parameter_bytes": 2e6}, "none", str)
+    assert "none has latency_ms <= 0.5, none has flops <= 5; nearest is" in text
+
+
 def test_too_little_capacity_is_below_its_limit() -> None:
     text = nothing_fits({"capacity_qps": np.array([50.0, 80.0])}, {"capacity_qps": 100}, "none", str)
     assert (

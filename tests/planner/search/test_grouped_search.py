@@ -1,11 +1,14 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from planner.pipeline.judging import JudgedPredictor
 from planner.search import Predicted, SearchResult, SearchTask, Trained, front_chart, front_frame, run_search
-from planner.search.cost_columns import CostColumns, JudgedDevice
+from planner.search.capacity_estimate import QueryRows
+from planner.search.cost_columns import CostColumns, JudgedDevice, ServedLoad
 from planner.search.front_screening import FrontScreening
 from planner.search.repricing import repriced
 from planner.search.screening import screen
@@ -64,6 +67,23 @@ def test_a_space_by_groups_is_searched_by_costs_of_every_name(tmp_path: Path) ->
     assert json.loads(frame["choices"][0]) == result.trials[0].choices
     assert frame["representation"].to_list() == [trial.model.representation for trial in result.trials]
     assert front_chart(front_frame(result)).to_dict()
+
+
+def test_a_small_space_of_whole_models_is_judged_by_every_cost_too(tmp_path: Path) -> None:
+    section = SearchSection(
+        space=SMALL_SPACE, objectives=("auc", "capacity_qps", "energy_j"), constraints={"latency_p99_ms": 50.0}
+    )
+    task = make_task(section, latency_device="v100", latency_batch=64)
+    rows = QueryRows(share_R=np.ones(1), sla_ms_R=np.full(1, 50.0), percentile=99.0)
+    load = ServedLoad(size_R=np.array([64.0]), rows=rows)
+    priced = replace(make_pricer(), wanted=("capacity_qps", "energy_j", "latency_p99_ms"), load=load)
+    predict = JudgedPredictor(one=one, by_column=priced, memory_bytes=None)
+    screening = screen(task, predict)
+    least = min(entry.costs["capacity_qps"] for entry in screening.screened)
+    assert screening.dearest["capacity_qps"] == least > 0
+    result = run_search(task, predict, Trainings(), directory=tmp_path, trials=2, sampler="guided")
+    assert set(result.reference) == {"auc", "capacity_qps", "energy_j"}
+    assert result.hypervolume > 0
 
 
 def test_it_resumes_and_is_priced_anew_alike(tmp_path: Path) -> None:
