@@ -5,6 +5,7 @@ whose cost follows the batch, not the table.
 """
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -18,6 +19,14 @@ class RowWiseAdagrad(Optimizer):
 
     def __init__(self, tables: Iterable[Tensor], *, learning_rate: float, epsilon: float = 1e-10) -> None:
         super().__init__(list(tables), {"learning_rate": learning_rate, "epsilon": epsilon})
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take the state of another run; squares stay float32, where torch would give them the rows' dtype."""
+        super().load_state_dict(state_dict)
+        tables = [table for group in self.param_groups for table in group["params"]]
+        for place, state in state_dict["state"].items():
+            table = tables[place]
+            self.state[table] = {name: value.to(table.device) for name, value in state.items()}
 
     @torch.no_grad()
     def step(  # type: ignore[override]  # no closure: nothing here re-evaluates a model

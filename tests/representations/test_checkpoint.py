@@ -73,6 +73,14 @@ def test_interrupted_training_ends_as_an_uninterrupted_one(
     assert_same(train(spec, data(), config, checkpoints=checkpoints), whole)
 
 
+def test_interrupted_training_of_float16_tables_goes_on_with_squares_of_float32(tmp_path: Path) -> None:
+    spec = replace(SPEC, embeddings=(TableSpec(dim=4, dtype="float16"), TableSpec(dim=4)))
+    checkpoints = Checkpoints(path=tmp_path / "state.safetensors", every_seconds=0)
+    with pytest.raises(StopError):
+        train(spec, data(), CONFIG, stop_at(4), checkpoints)
+    assert_same(train(spec, data(), CONFIG, checkpoints=checkpoints), train(spec, data(), CONFIG))
+
+
 def test_finished_training_is_not_run_again(tmp_path: Path) -> None:
     checkpoints = Checkpoints(path=tmp_path / "new" / "state.safetensors")
     steps: list[TrainingProgress] = []
