@@ -4,6 +4,7 @@ Commands import what they need when they run, so that `recplan simulate` starts 
 """
 
 import errno
+import gc
 import os
 import sys
 import warnings
@@ -68,7 +69,10 @@ for module in (planning, searching, profiling, comparing, serving, replaying, re
 def main() -> None:
     """Entry point: runs the command and turns errors into one message and an exit code."""
     warnings.showwarning = _show_warning
-    sys.exit(run())
+    code = run()
+    # Taking apart what is left would take numba's objects as long as it takes to simulate millions of queries.
+    gc.freeze()
+    sys.exit(code)
 
 
 def run(arguments: list[str] | None = None) -> int:

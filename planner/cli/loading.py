@@ -7,17 +7,23 @@ from typing import Any
 __all__ = ["load_numba"]
 
 
+# scipy: to look for a BLAS. yaml: for a file of settings. coverage: to tell it what is compiled.
+_UNNEEDED = ("scipy", "yaml", "coverage")
+
+
 def load_numba() -> None:
-    """Import numba without scipy, which it would import only to look for a BLAS.
+    """Import numba without what it would import only to see whether it is there.
 
     Loops that are compiled in this process cannot use `numpy.dot` and `numpy.linalg`; the simulator's use neither. Does
-    nothing where either is loaded already. scipy itself can be imported afterwards.
+    nothing where numba is loaded already. What is left out can be imported afterwards.
     """
-    if "numba" in sys.modules or "scipy" in sys.modules:
+    if "numba" in sys.modules:
         return
     modules: dict[str, Any] = sys.modules
-    modules["scipy"] = None
+    left_out = [name for name in _UNNEEDED if name not in modules]
+    modules.update(dict.fromkeys(left_out))
     try:
         import_module("numba.np.arraymath")
     finally:
-        del modules["scipy"]
+        for name in left_out:
+            del modules[name]
