@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -55,12 +55,13 @@ def plan_with_torchrec(
     constants: Constants = "cluster",
     in_device_memory: bool = False,
     timeout_s: int | None = None,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> ShardingPlan:
     """The plan of torchrec's default planner: its default proposers, partitioner and costs, nothing reserved.
 
-    Plan seconds run from the start of the enumeration to the plan. `rank_ms` are torchrec's own figures (`Perf.total`,
-    milliseconds). No bound is known for them here. `in_device_memory` allows only kernels that keep tables on the
-    device; `timeout_s` ends the search at its next proposal after that.
+    Plan seconds run by `clock` from the start of the enumeration to the plan. `rank_ms` are torchrec's own figures
+    (`Perf.total`, milliseconds). No bound is known for them here. `in_device_memory` allows only kernels that keep
+    tables on the device; `timeout_s` ends the search at its next proposal after that.
 
     Raises:
         InfeasibleError: torchrec finds no plan.
@@ -87,13 +88,13 @@ def plan_with_torchrec(
         timeout_seconds=timeout_s,
     )
     collection = _collection(tables)
-    start = time.perf_counter()
+    start = clock()
     try:
         with _quiet():
             planner.plan(collection, [EmbeddingBagCollectionSharder()])
     except PlannerError as error:
         raise InfeasibleError(f"torchrec finds no plan: {str(error).strip().splitlines()[0]}") from error
-    seconds = time.perf_counter() - start
+    seconds = clock() - start
     return _as_plan(tables, cluster, batch_per_rank, options, seconds, constants)
 
 
