@@ -137,20 +137,16 @@ class _Tasks:
         return self._cost(name, phase, cost, after)
 
     def _backward(self, top: tuple[str, ...]) -> None:
+        """Dense gradients are reduced as they come, those of the top before those of tables are sent."""
         job = self.job
-        done, top_buckets = self._stack_backward("top MLP", job.top, top)
-        crossed = self._interaction(BACKWARD, done)
+        top_done, top_buckets = self._stack_backward("top MLP", job.top, top)
+        top_reduced = self._reduce("top MLP", job.top, top_buckets) or top_done
+        crossed = self._interaction(BACKWARD, top_done)
         gradients = self._backward_tables(crossed)
-        bottom_done, bottom_buckets = self._stack_backward("bottom MLP", job.bottom, crossed)
-        ids_done, id_buckets = self._stack_backward("embeddings from ids", job.per_id, crossed)
-        reduced = [
-            (name, stack, self._reduce(name, stack, buckets) or last)
-            for name, stack, buckets, last in (
-                ("top MLP", job.top, top_buckets, done),
-                ("bottom MLP", job.bottom, bottom_buckets, bottom_done),
-                ("embeddings from ids", job.per_id, id_buckets, ids_done),
-            )
-        ]
+        reduced = [("top MLP", job.top, top_reduced)]
+        for name, stack in (("bottom MLP", job.bottom), ("embeddings from ids", job.per_id)):
+            done, buckets = self._stack_backward(name, stack, crossed)
+            reduced.append((name, stack, self._reduce(name, stack, buckets) or done))
         self._update_tables(gradients)
         for name, stack, after in reduced:
             self._cost(f"step of {name}", UPDATE, self.costs.step(stack), after)

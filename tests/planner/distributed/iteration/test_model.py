@@ -96,6 +96,13 @@ def test_precision_on_the_network_halves_messages() -> None:
         assert after.max_ms == pytest.approx(before.max_ms / 2)
 
 
+def test_transfers_in_turn_reduce_the_top_s_gradients_before_those_of_tables_are_sent() -> None:
+    plan = table_wise(TABLES, cluster_of(2, 2))
+    time = predict_iteration(replace(JOB, is_network_shared=True), plan)
+    starts = {row["task"]: row["start_ms"] for row in time.timeline_rows((0,))}
+    assert starts["AllReduce of top MLP"] < starts["AlltoAll of gradients"] < starts["AllReduce of bottom MLP"]
+
+
 def test_tables_outside_fast_memory_are_fetched_as_far_as_they_miss() -> None:
     cluster = cluster_of(hbm_bytes=300_000, ddr_bytes=10_000_000)
     even, skewed = (tuple(replace(table, rows=10_000, zipf=zipf) for table in TABLES) for zipf in (None, 1.2))
