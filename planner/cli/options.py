@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["Edits", "Json", "Out", "PlanFile", "Qps", "Ray", "Seed", "SlaMs", "StudyFile", "Trials"]
+__all__ = ["Edits", "Json", "Out", "PlanFile", "Qps", "Ray", "Seed", "SlaMs", "Storage", "StudyFile", "Trials"]
 
 StudyFile = Annotated[Path, typer.Argument(metavar="STUDY", help="A study file (TOML).")]
 PlanFile = Annotated[
@@ -27,6 +27,16 @@ Ray = Annotated[
 Trials = Annotated[
     int | None,
     typer.Option("--trials", min=1, help="Trials in all, instead of the study's.", show_default="the study's"),
+]
+Storage = Annotated[
+    str | None,
+    typer.Option(
+        "--storage",
+        metavar="URL",
+        envvar="RECPLAN_STORAGE",
+        help="Keep the trials in this database, e.g. sqlite:///trials.db.",
+        show_default="a journal in OUT",
+    ),
 ]
 Qps = Annotated[float | None, typer.Option("--qps", help="Queries per second, instead of the plan's.")]
 SlaMs = Annotated[float | None, typer.Option("--sla-ms", help="SLA in milliseconds, instead of the plan's.")]

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from planner.cli.options import Json, Out, Ray, StudyFile, Trials
+from planner.cli.options import Json, Out, Ray, Storage, StudyFile, Trials
 from planner.cli.output import message, print_json, print_lines, print_table
 from planner.cli.study_job import AllowStale, Profiles, open_job
 
@@ -29,15 +29,18 @@ def plan(
     out: Out = None,
     ray: Ray = None,
     trials: Trials = None,
+    storage: Storage = None,
     profiles: Profiles = None,
     allow_stale: AllowStale = False,
     json: Json = False,
 ) -> None:
     """Do everything a study asks: measure, search, map, simulate, report."""
     from planner.pipeline.run import run_plan
+    from planner.pipeline.searching import SearchOptions
 
     job = open_job(study, out, profiles, allow_stale=allow_stale)
-    result = run_plan(job.study, job.study_object, job.workspace, job.progress, ray=ray, trials=trials)
+    options = SearchOptions(trials=trials, storage=storage)
+    result = run_plan(job.study, job.study_object, job.workspace, job.progress, ray=ray, options=options)
     summary = {
         "report": str(result.report),
         "plan": str(job.workspace.plan_file),
@@ -122,7 +125,12 @@ def validate(
 
 
 def map_(
-    study: StudyFile, out: Out = None, profiles: Profiles = None, allow_stale: AllowStale = False, json: Json = False
+    study: StudyFile,
+    out: Out = None,
+    storage: Storage = None,
+    profiles: Profiles = None,
+    allow_stale: AllowStale = False,
+    json: Json = False,
 ) -> None:
     """Map the search's candidates to the study's devices (MP-Rec, Algorithm 1, and exactly); writes plan.json."""
     from planner.pipeline.mapping import map_study
@@ -133,7 +141,7 @@ def map_(
     data = job.data()
     with job.progress.stage("fitting the cost model"):
         cost_model = fit_cost_model(job.study, data, job.workspace)
-    found = finished_search(job.study, data, cost_model, job.workspace)
+    found = finished_search(job.study, data, cost_model, job.workspace, storage)
     result = map_study(job.study, data, cost_model, found, job.workspace)
     if json:
         print_json(_mapping_object(result, job.workspace.plan_file))

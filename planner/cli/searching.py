@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from planner.cli.options import Json, Out, Ray, StudyFile, Trials
+from planner.cli.options import Json, Out, Ray, Storage, StudyFile, Trials
 from planner.cli.output import message, print_json, print_lines, print_table
 from planner.cli.study_job import AllowStale, Profiles, StudyJob, open_job
-from profiles.units import format_bytes, format_ms
 
 if TYPE_CHECKING:
     from planner.cost_model.composition import CostModel
@@ -17,18 +16,8 @@ if TYPE_CHECKING:
     from planner.pipeline.searching import SearchOptions
     from planner.search import SearchResult
 
-__all__ = ["Storage", "register", "search"]
+__all__ = ["register", "search"]
 
-Storage = Annotated[
-    str | None,
-    typer.Option(
-        "--storage",
-        metavar="URL",
-        envvar="RECPLAN_STORAGE",
-        help="Keep the trials in this database, e.g. sqlite:///trials.db.",
-        show_default="a journal in OUT",
-    ),
-]
 Hours = Annotated[
     float | None,
     typer.Option("--hours", help="Hours of training at most, instead of the study's.", show_default="the study's"),
@@ -84,6 +73,7 @@ def search(
     from planner.cli.space import show_space
     from planner.pipeline.modelling import fit_cost_model
     from planner.pipeline.run import training_on
+    from planner.pipeline.search_report import write_search_page
     from planner.pipeline.searching import SearchOptions, search_study, search_task
     from planner.search.space_table import size_text
 
@@ -103,10 +93,13 @@ def search(
         return
     executor = training_on(ray, cpus=trial_cpus, gpus=trial_gpus)
     result = search_study(job.study, data, cost_model, job.workspace, job.progress, executor=executor, options=options)
+    page = write_search_page(
+        job.study, cost_model, result, job.workspace.search, study_file=str(study), out=str(job.workspace.root)
+    )
     if json:
-        print_json(result.to_object())
+        print_json({**result.to_object(), "page": str(page)})
     else:
-        _show_search(result, study, job.workspace.root)
+        _show_search(result, study, job.workspace.root, page)
 
 
 def _build(
@@ -129,25 +122,25 @@ def _show_built(built: "BuiltTrial", *, json: bool) -> None:
     print_lines([f"plan:  {built.plan or f'none, since {built.why_no_plan}'}"])
 
 
-def _show_search(result: "SearchResult", study: Path, out: Path) -> None:
+def _show_search(result: "SearchResult", study: Path, out: Path, page: Path) -> None:
     from planner.pipeline.building import rebuild_command
+    from planner.report.pareto import objective_title, shown_objective
     from planner.search.front_reasons import front_reasons
 
     reasons = {one.number: one for one in front_reasons(result)}
-    rows = [
-        (
-            str(trial.number),
-            trial.model.name,
-            *(f"{value:.4f}" if value is not None else "" for value in (trial.auc, trial.accuracy)),
-            format_ms(trial.latency_ms[result.latency_device]),
-            format_bytes(trial.parameter_bytes),
-            reasons[trial.number].why,
-        )
-        for trial in result.pareto
-    ]
-    counts = f"{len(result.trials)} trials, {len(result.feasible)} trained, hypervolume {result.hypervolume:.4f}"
-    columns = ("trial", "candidate", "AUC", "accuracy", "latency", "parameters", "why it is here")
-    print_table(f"Pareto front of {counts}", columns, rows)
+    names = tuple(dict.fromkeys((*result.objectives, "auc", "latency_ms", "parameter_bytes")))
+    rows = []
+    for trial in result.pareto:
+        values = (shown_objective(name, trial.value(name, result.latency_device)) for name in names)
+        rows.append((str(trial.number), trial.model.name, *values, reasons[trial.number].why))
+    if result.screened:
+        print_lines([result.screened.text])
+    others = [f"{n} {state}" for state in ("stopped", "infeasible", "failed") if (n := result.count(state))]
+    counts = f"{len(result.trials)} trials ({', '.join((f'{len(result.feasible)} trained', *others))})"
+    counts += f", hypervolume {result.hypervolume:.4f}"
+    columns = ("trial", "candidate", *map(objective_title, names), "why it is here")
+    print_table(f"Pareto front of {counts}", columns, rows, text_columns=2)
+    print_lines(_choices(result))
     trades = [(one, reasons[one.number]) for one in result.pareto]
     print_lines(
         f"{trial.model.name} to {why.trade}{'; within the noise of seeds' if why.within_noise else ''}"
@@ -156,3 +149,12 @@ def _show_search(result: "SearchResult", study: Path, out: Path) -> None:
     )
     if result.pareto:
         print_lines([f"rebuild and train one: {rebuild_command(str(study), result.pareto[0].number, str(out))}"])
+    print_lines([f"page: {page}"])
+
+
+def _choices(result: "SearchResult") -> list[str]:
+    """What the members chose, where features chose by groups, as names cannot tell it."""
+    from planner.search.choices_text import choices_text
+
+    grouped = [trial for trial in result.pareto if any("." in name for name in trial.choices)]
+    return [f"{trial.model.name} is {choices_text(trial.choices)}" for trial in grouped]

@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from planner.cost_model.composition import CostModel
 from planner.pipeline.data import StudyData
 from planner.pipeline.mapping import map_study
-from planner.pipeline.searching import search_task, training_config
+from planner.pipeline.searching import search_task, served_model, training_config
 from planner.pipeline.workspace import Workspace
 from planner.progress import Progress
 from planner.search import SearchResult, TrialRecord
@@ -17,6 +17,7 @@ from planner.study import Study
 from profiles.errors import InfeasibleError, InputError
 from profiles.files import make_folder, replace_file
 from representations.model_file import save_model
+from representations.tables.quantise import trainable_spec
 from representations.training import train
 from representations.training_config import TrainingProgress
 
@@ -83,16 +84,15 @@ def build_trial(
         def tell(now: TrainingProgress) -> None:
             stage.update(now.step, now.steps, f"loss {now.loss:.4f}")
 
-        trained = train(trial.model, data.splits, config, progress=tell)
-    model = save_model(trained.model, folder / MODEL)
+        trained = train(trainable_spec(trial.model), data.splits, config, progress=tell)
+    served, validation, test = served_model(trained, trial.model, data.splits)
+    model = save_model(served, folder / MODEL)
     spec = replace_file(folder / SPEC, json.dumps(trial.model.to_object(), indent=1))
     scored = replace(
         trial,
         state="complete",
-        auc=trained.validation.auc,
-        log_loss=trained.validation.log_loss,
-        accuracy=trained.validation.accuracy,
-        test={"auc": trained.test.auc, "log_loss": trained.test.log_loss, "accuracy": trained.test.accuracy},
+        **asdict(validation),
+        test=asdict(test),
     )
     plan, why_no_plan = _plan(study, data, cost_model, replace(result, trials=(scored,)), folder)
     return BuiltTrial(

@@ -12,6 +12,7 @@ from planner.mapping.mapped_plan import mapped_plan
 from planner.pipeline.data import StudyData
 from planner.pipeline.workspace import Workspace
 from planner.search import SearchResult
+from planner.search.candidate import candidate_key
 from planner.study import Study
 from profiles.errors import InputError
 from serving_sim.plan import Path, Plan
@@ -20,7 +21,11 @@ __all__ = ["map_study", "trained_candidates", "with_test_metrics"]
 
 
 def trained_candidates(result: SearchResult) -> tuple[TrainedCandidate, ...]:
-    """The search's feasible trials, named after their models, compared by the search's first measure of quality."""
+    """The search's feasible trials, named after their models, compared by the search's first measure of quality.
+
+    A model that was judged on several devices is one candidate.
+    """
+    models = {candidate_key(trial.model): trial for trial in reversed(result.feasible)}
     measure: Measure = next((one for name in result.objectives for one in MEASURES if one == name), "accuracy")
     return tuple(
         TrainedCandidate(
@@ -31,7 +36,7 @@ def trained_candidates(result: SearchResult) -> tuple[TrainedCandidate, ...]:
             log_loss=trial.log_loss,
             measure=measure,
         )
-        for trial in result.feasible
+        for trial in sorted(models.values(), key=lambda trial: trial.number)
         if trial.accuracy is not None
     )
 

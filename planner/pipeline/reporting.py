@@ -10,15 +10,11 @@ from planner.cost_model.validation import ValidationReport
 from planner.cost_model.whole_models import WholeModelProvider
 from planner.mapping.algorithm import MappingResult
 from planner.mapping.decision import Decision
-from planner.pipeline.building import rebuild_command
 from planner.pipeline.data import StudyData
+from planner.pipeline.search_report import search_inputs
 from planner.pipeline.serving import Serving
-from planner.report import MappingInputs, ReportInputs, SearchInputs, ValidationInputs
-from planner.search import SearchResult, TrialRecord
-from planner.search.front_reasons import front_reasons
-from planner.search.importances import importances_frame
-from planner.search.objective_charts import parallel_frame
-from planner.search.volume import volume_frame
+from planner.report import MappingInputs, ReportInputs, ValidationInputs
+from planner.search import SearchResult
 from planner.study import Study
 from profiles.fingerprint import current_fingerprint
 from profiles.hardware import LOCAL_CPU
@@ -79,7 +75,7 @@ def report_inputs(
         plan=mapping.plan.to_object(),
         profile=profile,
         validation=ValidationInputs.of(validation) if validation else None,
-        search=_search(study, cost_model, search, chosen),
+        search=search_inputs(study, cost_model, search, chosen),
         mapping=MappingInputs(decisions=tuple(_decision(one, search) for one in mapping.decisions)),
         serving=serving.to_inputs(),
     )
@@ -97,49 +93,6 @@ def _data_line(study: Study, data: StudyData) -> str:
 def _constant_accuracy(data: StudyData) -> float:
     positive = data.splits.test.positive_rate
     return max(positive, 1 - positive)
-
-
-def _search(study: Study, cost_model: CostModel, search: SearchResult, chosen: str) -> SearchInputs:
-    front = {trial.number for trial in search.pareto}
-    device = study.latency_device
-    provenance = cost_model.device(device).provenance
-    return SearchInputs(
-        trials=tuple(_trial(trial, device, provenance, pareto=trial.number in front) for trial in search.trials),
-        objectives=search.objectives,
-        constraints=dict(study.search.limits),
-        latency_device=device,
-        latency_batch=study.latency_batch,
-        hypervolume=search.hypervolume,
-        chosen=next((trial.number for trial in search.trials if trial.model.name == chosen), None),
-        volume=tuple(volume_frame(search).to_dicts()),
-        importances=tuple(importances_frame(search).to_dicts()),
-        parallel=tuple(parallel_frame(search).to_dicts()),
-        reasons=tuple(asdict(one) for one in front_reasons(search)),
-        rebuild=rebuild_command("STUDY", search.pareto[0].number, "OUT") if search.pareto else "",
-    )
-
-
-def _trial(trial: TrialRecord, device: str, provenance: str, *, pareto: bool) -> dict[str, Any]:
-    return {
-        "number": trial.number,
-        "name": trial.model.name,
-        "state": trial.state,
-        "representation": trial.choices.get("representation", trial.model.representation),
-        "accuracy": trial.accuracy,
-        "auc": trial.auc,
-        "log_loss": trial.log_loss,
-        "test_auc": trial.test.get("auc"),
-        "test_accuracy": trial.test.get("accuracy"),
-        "latency_ms": trial.latency_ms[device],
-        "parameter_bytes": trial.parameter_bytes,
-        "flops": trial.flops,
-        "feasible": trial.feasible,
-        "pareto": pareto,
-        "provenance": provenance,
-        "reason": trial.reason,
-        "train_seconds": trial.train_seconds,
-        **{name: value for name, value in trial.choices.items() if name != "representation"},
-    }
 
 
 def _decision(one: Decision, search: SearchResult) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from planner.pipeline.mapping import map_study
 from planner.pipeline.measuring import measure_study
 from planner.pipeline.modelling import fit_cost_model, validate_study
 from planner.pipeline.reporting import busiest_path, profile_candidate, report_inputs
-from planner.pipeline.searching import search_study, search_task
+from planner.pipeline.searching import SearchOptions, search_study, search_task
 from planner.pipeline.serving import Serving, serve_plan
 from planner.pipeline.workspace import Workspace
 from planner.progress import Progress
@@ -48,11 +48,11 @@ def run_plan(
     progress: Progress,
     *,
     ray: str | None = None,
-    trials: int | None = None,
+    options: SearchOptions | None = None,
 ) -> PlanResult:
     """Data, sweep, cost model, search, mapping, simulation, report.
 
-    `ray` is `local` or a cluster's address: measuring and training then run there.
+    `ray` is `local` or a cluster's address: measuring and training then run there. `options` are of the search.
 
     Raises:
         RecplanError: what is wrong with the input, or what could not be done; finished work stays.
@@ -70,7 +70,7 @@ def run_plan(
         validation = None
         if any(device.hardware.is_local for device in study.devices):
             validation = validate_study(study, data, workspace, cost_model, progress, executor)
-    search = search_study(study, data, cost_model, workspace, progress, trials=trials, executor=training_on(ray))
+    search = search_study(study, data, cost_model, workspace, progress, executor=training_on(ray), options=options)
     mapping = map_study(study, data, cost_model, search, workspace)
     serving = serve_plan(mapping.plan, progress)
     # The plan carries the policy that the report recommends, so that its figures can be had again from the file.

@@ -1,5 +1,6 @@
 """Search a study's space: costs from the cost model, accuracy from really training."""
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -28,19 +29,31 @@ from planner.search.candidate import candidate_key
 from planner.search.evaluation import check_rungs
 from planner.search.manifest import check_manifest
 from planner.search.repricing import repriced
+from planner.search.storage import JOURNAL
 from planner.study import Study, TrainingSection
 from planner.study.search import SearchMethod
+from profiles.errors import InputError
 from profiles.parquet import write_frame
 from profiles.units import SECONDS_PER_HOUR
 from representations.components import model_work
 from representations.datasets import Splits
-from representations.metrics import score
+from representations.metrics import Metrics, score
+from representations.model import RecommendationModel
 from representations.specs import ModelSpec
 from representations.tables.quantise import quantise_as, trainable_spec
 from representations.training import predict, train
 from representations.training_config import Checkpoints, TrainingConfig, TrainingResult
 
-__all__ = ["SearchOptions", "StudyPredictor", "StudyTrainer", "finished_search", "search_study", "search_task"]
+__all__ = [
+    "SearchOptions",
+    "StudyPredictor",
+    "StudyTrainer",
+    "finished_search",
+    "search_study",
+    "search_task",
+    "served_model",
+    "training_config",
+]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -98,22 +111,18 @@ class StudyTrainer:
         if self.carried is None:
             result = train(trainable_spec(spec), self.splits, config, share=share)
         else:
-            file = self.carried / f"{candidate_key(spec)}-{seed}.safetensors"
-            checkpoints = Checkpoints(path=file)
-            result = train(trainable_spec(spec), self.splits, config, checkpoints=checkpoints, share=share)
+            # One model has several names where candidates choose their device, and one training.
+            key = candidate_key(spec)
+            file = self.carried / f"{key}-{seed}.safetensors"
+            plain, checkpoints = trainable_spec(spec).renamed(key), Checkpoints(path=file)
+            result = train(plain, self.splits, config, checkpoints=checkpoints, share=share)
             if share == 1:
                 file.unlink(missing_ok=True)
         trained = self._judged(result, spec, 0.0)
         return replace(trained, seconds=time.perf_counter() - begin_s)
 
     def _judged(self, result: TrainingResult, spec: ModelSpec, seconds: float) -> Trained:
-        """The metrics of what is served: of the quantised model where the candidate has quantised tables."""
-        validation, test = result.validation, result.test
-        if spec.embeddings != result.spec.embeddings:
-            served = quantise_as(result.model, spec)
-            validation, test = (
-                score(part.labels_N, predict(served, part)) for part in (self.splits.validation, self.splits.test)
-            )
+        _, validation, test = served_model(result, spec, self.splits)
         return Trained(
             auc=validation.auc,
             log_loss=validation.log_loss,
@@ -121,6 +130,17 @@ class StudyTrainer:
             seconds=seconds,
             test=asdict(test),
         )
+
+
+def served_model(
+    result: TrainingResult, spec: ModelSpec, splits: Splits
+) -> tuple[RecommendationModel, Metrics, Metrics]:
+    """The model that is served with its validation and test metrics: quantised where the candidate's tables are."""
+    if spec.embeddings == result.spec.embeddings:
+        return result.model, result.validation, result.test
+    served = quantise_as(result.model, spec)
+    validation, test = (score(part.labels_N, predict(served, part)) for part in (splits.validation, splits.test))
+    return served, validation, test
 
 
 def training_config(section: TrainingSection, seed: int) -> TrainingConfig:
@@ -170,6 +190,10 @@ class SearchOptions:
     storage: str | None = None
     warm_start: tuple[Path, ...] = ()
 
+    def __post_init__(self) -> None:
+        if self.hours is not None and not 0 < self.hours < math.inf:
+            raise InputError(f"hours: must be finite and > 0, but got {self.hours}")
+
 
 def search_study(
     study: Study,
@@ -178,23 +202,25 @@ def search_study(
     workspace: Workspace,
     progress: Progress,
     *,
-    trials: int | None = None,
     executor: Callable[[Trainer], TrialExecutor] = InProcessTrials,
     options: SearchOptions | None = None,
 ) -> SearchResult:
-    """Search until the study's trials (or `trials`) are finished, those of earlier runs included.
+    """Search until the study's trials (or those of `options`) are finished, those of earlier runs included.
 
     Raises:
         InfeasibleError: no candidate meets the constraints.
         InputError: the workspace holds another study's search.
     """
     section, options = study.search, options or SearchOptions()
-    wanted = trials or options.trials or section.trials
+    wanted = options.trials or section.trials
     hours = options.hours or section.hours
     task = search_task(study, data)
     predictor = study_predictor(study, data, cost_model)
     trainer = StudyTrainer(
-        splits=data.splits, section=section.training, rungs=(*section.rungs, 1.0), carried=workspace.search / "carried"
+        splits=data.splits,
+        section=section.training,
+        rungs=(*section.rungs, 1.0),
+        carried=(workspace.search / "carried").resolve(),
     )
     with progress.stage(f"searching {wanted} candidates", wanted) as stage:
 
@@ -211,13 +237,18 @@ def search_study(
             seconds=hours * SECONDS_PER_HOUR if hours else None,
             finalist_seeds=options.finalist_seeds or section.finalist_seeds,
             storage=options.storage,
-            warm_start=tuple(load_search(folder) for folder in options.warm_start),
+            warm_start=tuple(_earlier(folder, options.storage) for folder in options.warm_start),
             executor=executor,
             progress=tell,
         )
     result = repriced(found, task, predictor)
     write_frame(workspace.trials_file, result.frame(), schema="recplan.trials/1")
     return result
+
+
+def _earlier(folder: Path, storage: str | None) -> SearchResult:
+    """An earlier search, from its journal, or from the database of this one where it has none."""
+    return load_search(folder, None if (folder / JOURNAL).exists() else storage)
 
 
 def finished_search(

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from planner.report.provenance import Provenance
 
-__all__ = ["Chart", "Column", "Row", "Rows", "Section", "Table", "Tile"]
+__all__ = ["CellKind", "Chart", "Column", "Row", "Rows", "Section", "Table", "Tile"]
 
 Row = Mapping[str, Any]
 Rows = tuple[Row, ...]

@@ -52,7 +52,9 @@ class SearchInputs:
     Quality is of validation rows; `test_auc` and `test_accuracy`, where known, of rows that no choice looked at.
     `objectives` and `constraints` are those of the study; `chosen` is the trial whose components are shown. `volume`,
     `importances` and `parallel` are the frames of those names in `planner.search`, `reasons` have `number`, `why`,
-    `trade` and `within_noise` of each member of the front. `rebuild` is the command that rebuilds its first.
+    `trade` and `within_noise` of each member of the front. `rebuild` is the command that rebuilds its first, `screened`
+    a line on what was ruled out before any training. Rows have the objectives beyond these too, and where features
+    chose by groups a `description` of the choices.
     """
 
     trials: Rows
@@ -67,6 +69,7 @@ class SearchInputs:
     parallel: Rows = ()
     reasons: Rows = ()
     rebuild: str = ""
+    screened: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,29 +1,40 @@
 """The search: what was tried, and the candidates that nothing else beats on every objective."""
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from planner.report.blocks import Chart, Column, Row, Rows, Section, Table
-from planner.report.cells import format_number
+from planner.report.blocks import CellKind, Chart, Column, Row, Rows, Section, Table
+from planner.report.cells import format_number, format_value
 from planner.report.frames import frame_of
 from planner.report.inputs import SearchInputs
 from planner.report.provenance import Provenance, weakest
 from planner.report.restyle import grade_marks, undash
 from planner.search.charts import front_chart
 from planner.search.frames import CHOICE_COLUMNS
+from planner.search.objective import METRICS
 from planner.search.objective_charts import importances_chart, objectives_chart, parallel_chart, volume_chart
-from profiles.units import format_bytes, format_count, format_ms
+from planner.study import OBJECTIVES
 
-__all__ = ["front_rows", "pareto_rows", "search_section"]
+__all__ = ["front_rows", "objective_title", "pareto_rows", "search_section", "shown_objective"]
 
 _TITLE = "The search and its Pareto front"
 _CHARTED = ("name", "state", "log_loss", "parameter_bytes", "flops", "reason", "train_seconds")
-_NAMES = {
-    "auc": "AUC",
-    "flops": "FLOPs",
-    "latency_ms": "latency",
-    "log_loss": "log loss",
-    "parameter_bytes": "parameters",
+# How each objective and limit is called, and how its values read.
+_SHOWN: Mapping[str, tuple[str, CellKind]] = {
+    "accuracy": ("accuracy", "accuracy"),
+    "auc": ("AUC", "auc"),
+    "capacity_qps": ("capacity", "rate"),
+    "cost_per_million": ("cost per million samples", "number"),
+    "energy_j": ("energy (J)", "number"),
+    "flops": ("FLOPs", "flops"),
+    "latency_ms": ("latency", "ms"),
+    "latency_p50_ms": ("p50 latency", "ms"),
+    "latency_p99_ms": ("p99 latency", "ms"),
+    "log_loss": ("log loss", "auc"),
+    "memory_share": ("share of the device's memory", "number"),
+    "parameter_bytes": ("parameters", "bytes"),
+    "peak_memory_bytes": ("peak memory", "bytes"),
 }
 _COLUMNS = (
     Column(key="number", title="Trial", kind="integer"),
@@ -37,26 +48,51 @@ _COLUMNS = (
     Column(key="provenance", title="Latency is", kind="provenance"),
     Column(key="parameter_bytes", title="Parameters", kind="bytes"),
     Column(key="flops", title="FLOPs", kind="flops", note="per sample, 2 per multiply-add"),
-    Column(key="why", title="Why it is here"),
-    Column(key="trade", title="To the next"),
     Column(key="train_seconds", title="Training (s)", kind="number"),
 )
+_REASONS = (
+    Column(key="number", title="Trial", kind="integer"),
+    Column(key="name", title="Candidate"),
+    Column(key="description", title="Choices"),
+    Column(key="why", title="Why it is here"),
+    Column(key="trade", title="To the next"),
+)
+# Further objectives stand behind FLOPs.
+_OBJECTIVES_AT = 1 + next(place for place, column in enumerate(_COLUMNS) if column.key == "flops")
 
 
-def search_section(search: SearchInputs | None) -> Section:
-    """The front, and the table of its members."""
+def objective_title(name: str) -> str:
+    """What an objective or a limit is called."""
+    return _SHOWN.get(name, (name, "number"))[0]
+
+
+def shown_objective(name: str, value: float) -> str:
+    """A value of an objective or a limit, with its unit."""
+    return format_value(value, _kind_of(name))
+
+
+def _kind_of(name: str) -> CellKind:
+    return _SHOWN[name][1] if name in _SHOWN else "number"
+
+
+def search_section(search: SearchInputs | None, *, fold: bool = True) -> Section:
+    """The front, and the table of its members; with `fold` how the search went is folded away."""
     if search is None:
         return Section(anchor="search", title=_TITLE, short="Search", missing="No search was run.")
     members = pareto_rows(search)
     more = _more_charts(search)
-    tables = (Table(name="pareto", caption="Members of the front", columns=_COLUMNS, rows=members, highlight="chosen"),)
+    columns = (*_COLUMNS[:_OBJECTIVES_AT], *_further(search.objectives), *_COLUMNS[_OBJECTIVES_AT:])
+    tables = (
+        Table(name="pareto", caption="Members of the front", columns=columns, rows=members, highlight="chosen"),
+        Table(name="reasons", caption="Why they are there", columns=_REASONS, rows=members, highlight="chosen"),
+    )
     return Section(
         anchor="search",
         title=_TITLE,
         short="Search",
         prose=_prose(search, members),
-        charts=(_front(search), *more[:1]) if search.trials else (),
-        folded=more[1:],
+        charts=(_front(search), *(more[:1] if fold else more)) if search.trials else (),
+        folded=more[1:] if fold else (),
         folded_title="How the search went",
         tables=tables,
         notes=(f"To rebuild and train a member: {search.rebuild}",) if search.rebuild else (),
@@ -64,19 +100,21 @@ def search_section(search: SearchInputs | None) -> Section:
 
 
 def pareto_rows(search: SearchInputs) -> Rows:
-    """The members of the front, the best first, with the chosen one marked."""
+    """The members of the front, the best by the first objective first, with the chosen one marked."""
+    first = search.objectives[0]
+    sign = -1 if OBJECTIVES.get(first) else 1
     reasons = {row["number"]: {**row, "trade": _trade(row)} for row in search.reasons}
     members: list[Row] = [
         {
             **row,
             **{key: reasons.get(row["number"], {}).get(key) for key in ("why", "trade")},
-            "provenance": _provenance(search),
+            "provenance": row.get("provenance") or "predicted",
             "chosen": row["number"] == search.chosen,
         }
         for row in search.trials
         if row.get("pareto")
     ]
-    return tuple(sorted(members, key=lambda row: (-(row.get("auc") or row.get("accuracy") or 0.0), row["number"])))
+    return tuple(sorted(members, key=lambda row: (sign * (row.get(first) or 0.0), row["number"])))
 
 
 def front_rows(search: SearchInputs) -> Rows:
@@ -91,6 +129,17 @@ def front_rows(search: SearchInputs) -> Rows:
             "on_front": row in known and not any(_beats(other, row) for other in known),
         }
         for row in search.trials
+    )
+
+
+def _further(objectives: Sequence[str]) -> tuple[Column, ...]:
+    """Columns of the objectives that every table of members does not have."""
+    known = {column.key for column in _COLUMNS}
+    further = [name for name in objectives if name not in known]
+    titles = [objective_title(name) for name in further]
+    return tuple(
+        Column(key=name, title=f"{title[0].upper()}{title[1:]}", kind=_kind_of(name), graded=name not in METRICS)
+        for name, title in zip(further, titles, strict=True)
     )
 
 
@@ -161,7 +210,7 @@ def _estimated(spec: dict[str, Any]) -> dict[str, Any]:
 
 def _prose(search: SearchInputs, members: Rows) -> tuple[str, ...]:
     feasible = sum(bool(row.get("feasible")) for row in search.trials)
-    objectives = ", ".join(_NAMES.get(name, name) for name in search.objectives)
+    objectives = ", ".join(map(objective_title, search.objectives))
     text = (
         f"{len(search.trials)} candidates were tried, {feasible} of them within the limits"
         f"{_limits(search)}; {len(members)} are on the front over {objectives}."
@@ -169,13 +218,13 @@ def _prose(search: SearchInputs, members: Rows) -> tuple[str, ...]:
     where = f" on {search.latency_device}" if search.latency_device else ""
     size = f" for a query of {search.latency_batch:,} samples" if search.latency_batch else ""
     latency = f"Latency is {_provenance(search)}{where}{size}; accuracy comes from training."
-    return (f"{text} {latency}{_hypervolume(search)}",)
+    first = f"Before any training: {search.screened}." if search.screened else ""
+    return (f"{text} {latency}{_hypervolume(search)}", *((first,) if first else ()))
 
 
 def _limits(search: SearchInputs) -> str:
-    formats = {"latency_ms": format_ms, "parameter_bytes": format_bytes, "flops": format_count}
     limits = [
-        f"{_NAMES.get(name, name)} ≤ {formats.get(name, format_number)(value)}"
+        f"{objective_title(name)} {'≥' if OBJECTIVES.get(name) else '≤'} {shown_objective(name, value)}"
         for name, value in search.constraints.items()
     ]
     return f" ({', '.join(limits)})" if limits else ""

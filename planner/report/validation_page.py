@@ -15,7 +15,7 @@ from planner.report.provenance import MEANING
 from planner.report.validation import validation_section
 from profiles.files import make_folder, replace_file
 
-__all__ = ["build_validation_page", "validation_answer"]
+__all__ = ["build_validation_page", "grades_section", "validation_answer"]
 
 PAGE = "validation.html"
 _GRADES = (Column(key="grade", title="Figure is", kind="provenance"), Column(key="meaning", title="Meaning"))
@@ -27,7 +27,7 @@ def build_validation_page(validation: ValidationInputs, name: str, folder: Path,
     Raises:
         StorageError: a file cannot be written.
     """
-    sections = (validation_section(validation, fold=False), _grades_section())
+    sections = (validation_section(validation, fold=False), grades_section())
     head = PageHead(
         name=name,
         eyebrow="recplan validation",
@@ -84,7 +84,8 @@ def _tiles(summary: Mapping[str, Any]) -> tuple[Tile, ...]:
     )
 
 
-def _grades_section() -> Section:
+def grades_section() -> Section:
+    """What the grades of figures mean."""
     rows = tuple({"grade": name, "meaning": text} for name, text in MEANING.items())
     table = Table(name="grades", caption="Grades", columns=_GRADES, rows=rows)
     return Section(anchor="provenance", title="Where the figures come from", short="Provenance", tables=(table,))

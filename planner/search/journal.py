@@ -11,6 +11,7 @@ from optuna.trial import FrozenTrial, Trial, TrialState
 from planner.search.candidate import candidate_key
 from planner.search.manifest import read_manifest
 from planner.search.records import Repeat, SearchResult, TrialRecord
+from planner.search.screened_counts import ScreenedCounts
 from planner.search.storage import JOURNAL, open_study
 from profiles.errors import InputError
 
@@ -23,6 +24,7 @@ _SO_FAR = "record_so_far"
 _DUPLICATE = "duplicate_of"
 _REFERENCE = "reference"
 _REPEAT = "repeat:"
+_SCREENED = "screened"
 _STATES: Mapping[str, TrialState] = {
     "complete": TrialState.COMPLETE,
     "infeasible": TrialState.PRUNED,
@@ -46,13 +48,15 @@ class Journal:
         """All finished trials so far; one that was stopped counts no more once another carried its training on."""
         numbers = sorted(set(self._records) - self._carried_on())
         trials = tuple(self._records[number] for number in numbers)
-        reference = self.study.user_attrs.get(_REFERENCE, {})
+        attributes = self.study.user_attrs
+        counts = attributes.get(_SCREENED)
         return SearchResult(
             objectives=self._objectives,
             latency_device=self._latency_device,
             trials=trials,
-            reference=reference,
+            reference=attributes.get(_REFERENCE, {}),
             repeats=self._repeats(),
+            screened=ScreenedCounts(**counts) if counts else None,
         )
 
     @property
@@ -90,6 +94,11 @@ class Journal:
         """Keep the hypervolume's reference point; the first one stays."""
         if _REFERENCE not in self.study.user_attrs:
             self.study.set_user_attr(_REFERENCE, dict(reference))
+
+    def set_screened(self, counts: ScreenedCounts) -> None:
+        """Keep what was found before any training, as of now."""
+        if self.study.user_attrs.get(_SCREENED) != (found := asdict(counts)):
+            self.study.set_user_attr(_SCREENED, found)
 
     def add_repeat(self, number: int, repeat: Repeat) -> None:
         """Keep another training of a trial's candidate."""

@@ -1,6 +1,7 @@
 """The trials of a search in any two of its objectives, along all of them, over time, and by what explains them."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import altair as alt
@@ -10,6 +11,7 @@ from planner.search.objective import METRICS
 from planner.search.records import SearchResult, TrialRecord
 from planner.study import OBJECTIVES
 from profiles.charts.theme import PALETTE, themed
+from profiles.units import format_count
 
 __all__ = [
     "importances_chart",
@@ -22,15 +24,23 @@ __all__ = [
 
 _TITLES = {
     "auc": "AUC",
+    "capacity_qps": "capacity (queries/s)",
     "cost_per_million": "cost per million samples",
     "energy_j": "energy (J)",
     "flops": "FLOPs",
     "latency_ms": "latency (ms)",
+    "latency_p50_ms": "p50 latency (ms)",
+    "latency_p99_ms": "p99 latency (ms)",
     "log_loss": "log loss",
     "parameter_bytes": "parameters (bytes)",
+    "peak_memory_bytes": "peak memory (bytes)",
 }
 _ROWS = 12
-_NAME_WIDTH, _NUMBER_WIDTH, _ROW_HEIGHT = 220, 110, 16
+_GREY = "#5f6670"
+# From here on numbers are written with a unit of thousands.
+_LONG = 10_000
+_PLACE_WIDTH, _NAME_WIDTH, _NUMBER_WIDTH, _ROW_HEIGHT = 60, 220, 125, 16
+_WIDTH, _HEIGHT = 720, 340
 
 
 def objectives_frame(result: SearchResult) -> pl.DataFrame:
@@ -60,18 +70,19 @@ def objectives_chart(frame: pl.DataFrame, objectives: Sequence[str]) -> alt.VCon
         **{label: f"datum[{axis.name}]" for label, axis in zip(("across", "up", "colour"), axes, strict=True)}
     )
     points: Any = base.mark_point(filled=True, stroke="white", strokeWidth=0.5).encode(
-        x=alt.X("across:Q", title="first objective", scale=alt.Scale(zero=False)),
-        y=alt.Y("up:Q", title="second objective", scale=alt.Scale(zero=False)),
+        x=alt.X("across:Q", title=" ", scale=alt.Scale(zero=False)),
+        y=alt.Y("up:Q", title=" ", scale=alt.Scale(zero=False)),
         color=alt.condition(
             brush,
-            alt.Color("colour:Q", title="third objective", scale=alt.Scale(scheme="viridis")),
+            alt.Color("colour:Q", title="colour", scale=alt.Scale(scheme="viridis")),
             alt.value("#cccccc"),
         ),
         size=alt.condition("datum.pareto", alt.value(160), alt.value(50)),
         tooltip=["number", "name", *objectives],
     )
-    points = points.add_params(brush, *axes).properties(width=720, height=340, title="Trials in three objectives")
-    return themed(alt.vconcat(points, _table(frame, objectives, brush)))
+    layers = alt.layer(points.add_params(brush, *axes), _title_across(objectives), _title_up(objectives))
+    layers = layers.properties(width=_WIDTH, height=_HEIGHT, title="Trials in three objectives")
+    return themed(alt.vconcat(layers, _table(frame, objectives, brush)))
 
 
 def volume_chart(frame: pl.DataFrame) -> alt.LayerChart:
@@ -89,7 +100,8 @@ def volume_chart(frame: pl.DataFrame) -> alt.LayerChart:
 
 
 def importances_chart(frame: pl.DataFrame) -> alt.Chart:
-    """`importances_frame` as bars, a group for each choice."""
+    """`importances_frame` as bars, a group for each choice that explains anything."""
+    frame = frame.filter(pl.col("importance").max().over("parameter") > 0)
     order = list(dict.fromkeys(frame["parameter"]))
     chart: Any = (
         alt.Chart(frame)
@@ -98,7 +110,7 @@ def importances_chart(frame: pl.DataFrame) -> alt.Chart:
             x=alt.X("importance:Q", title="share of the variance explained", axis=alt.Axis(format="%")),
             y=alt.Y("parameter:N", sort=order, title=None),
             yOffset=alt.YOffset("objective:N"),
-            color=alt.Color("objective:N", title=None),
+            color=alt.Color("objective:N", title=None, legend=alt.Legend(labelExpr=_title_of("datum.label", _TITLES))),
             tooltip=["parameter", "objective", alt.Tooltip("importance:Q", format=".1%")],
         )
     )
@@ -133,32 +145,42 @@ def parallel_frame(result: SearchResult) -> pl.DataFrame:
         for trial, value in zip(trials, values_by_trial, strict=True):
             place = (value - low) / (high - low) if high > low else 0.5
             better = place if OBJECTIVES[name] else 1 - place
-            rows.append(_mark(trial, name, better, f"{value:.4g}", pareto))
+            text = format_count(value) if value >= _LONG else f"{value:.4g}"
+            rows.append(_mark(trial, name, better, text, pareto))
     numbers = {"number": pl.Int64, "name": pl.String, "representation": pl.String, "axis": pl.String}
     return pl.DataFrame(rows, schema={**numbers, "place": pl.Float64, "text": pl.String, "pareto": pl.Boolean})
 
 
-def parallel_chart(frame: pl.DataFrame) -> alt.Chart:
-    """`parallel_frame` as lines; those of the front stand out, and a click on the legend shows one representation."""
+def parallel_chart(frame: pl.DataFrame) -> alt.LayerChart:
+    """`parallel_frame` as lines; those of the front stand out, and a click on the legend shows one representation.
+
+    The least and the greatest of each axis stand at its ends.
+    """
     order = list(dict.fromkeys(frame["axis"]))
-    weight = alt.Opacity("pareto:N", scale=alt.Scale(domain=[False, True], range=[0.2, 0.95]), legend=None)
     shown = alt.selection_point(name="shown", fields=["representation"], bind="legend")
-    chart: Any = (
-        alt.Chart(frame)
+    labels = alt.Axis(labelAngle=-40, labelLimit=140, labelExpr=_title_of("datum.label", _TITLES))
+    base: Any = alt.Chart(frame).encode(
+        x=alt.X("axis:N", sort=order, title=None, axis=labels),
+        y=alt.Y(
+            "place:Q",
+            title="greater or better",
+            scale=alt.Scale(domain=[-0.06, 1.06], nice=False),
+            axis=alt.Axis(labels=False, ticks=False, grid=False, domain=False, minExtent=70),
+        ),
+    )
+    lines: Any = (
+        base.transform_calculate(weight="datum.pareto ? 0.95 : 0.25")
         .mark_line(point=True)
         .encode(
-            x=alt.X("axis:N", sort=order, title=None, axis=alt.Axis(labelAngle=-30)),
-            y=alt.Y("place:Q", title="greater or better", axis=alt.Axis(labels=False, ticks=False)),
             detail="number:N",
-            color=alt.Color("representation:N", title="representation"),
-            opacity=alt.condition(shown, weight, alt.value(0.03)),
+            color=alt.Color("representation:N", title="representation", legend=alt.Legend(symbolOpacity=1)),
+            opacity=alt.condition(shown, alt.Opacity("weight:Q", scale=None, legend=None), alt.value(0.03)),
             tooltip=["number", "name", "axis", "text"],
         )
+        .add_params(shown)
     )
-    lines: alt.Chart = themed(
-        chart.add_params(shown).properties(width=620, height=260, title="Choices and objectives of each trial")
-    )
-    return lines
+    layers = alt.LayerChart(layer=[lines, *(_ends(base, end) for end in (0, 1))])
+    return themed(layers.properties(width=620, height=280, title="Choices and objectives of each trial"))
 
 
 def _mark(trial: TrialRecord, axis: str, place: float, text: str, pareto: set[int]) -> dict[str, Any]:
@@ -171,6 +193,33 @@ def _mark(trial: TrialRecord, axis: str, place: float, text: str, pareto: set[in
         "text": text,
         "pareto": trial.number in pareto,
     }
+
+
+def _ends(base: Any, end: int) -> Any:
+    """What stands at the foot (0) or the head (1) of each axis, once where several trials do."""
+    once = base.transform_filter(f"datum.place == {end}").transform_aggregate(groupby=["axis", "place", "text"])
+    return once.mark_text(dy=-9 if end else 11, fontSize=9, color=_GREY, limit=90).encode(text="text:N")
+
+
+def _title_across(objectives: Sequence[str]) -> Any:
+    """Under the axis, what was chosen for it."""
+    text = alt.ExprRef(_title_of("axis_across", {name: _TITLES.get(name, name) for name in objectives}))
+    return _note().mark_text(text=text, x=_WIDTH / 2, y=_HEIGHT + 34, fontSize=11)
+
+
+def _title_up(objectives: Sequence[str]) -> Any:
+    """Above the axis, what was chosen for it."""
+    text = alt.ExprRef(_title_of("axis_up", {name: _TITLES.get(name, name) for name in objectives}))
+    return _note().mark_text(text=text, x=-50, y=-10, align="left", fontSize=11)
+
+
+def _note() -> Any:
+    return alt.Chart(alt.InlineData(values=[{}]))
+
+
+def _title_of(value: str, titles: Mapping[str, str]) -> str:
+    """A Vega expression: what the objective that `value` names is called; other names as they are."""
+    return f"({json.dumps(dict(titles))})[{value}] || {value}"
 
 
 def _choice(label: str, objectives: Sequence[str], first: str) -> alt.Parameter:
@@ -196,7 +245,7 @@ def _table(frame: pl.DataFrame, objectives: Sequence[str], brush: alt.Parameter)
     texts = []
     for name, kind, text_format in columns:
         text: Any = alt.Text(f"{name}:{kind}", format=text_format) if text_format else alt.Text(f"{name}:{kind}")
-        width = _NAME_WIDTH if name == "name" else _NUMBER_WIDTH
+        width = {"number": _PLACE_WIDTH, "name": _NAME_WIDTH}.get(name, _NUMBER_WIDTH)
         column: Any = rows.mark_text(align="left", x=0, limit=width).encode(y=alt.Y("row:O", axis=None), text=text)
         title = alt.TitleParams(_TITLES.get(name, name), fontSize=11, anchor="start", limit=width)
         texts.append(column.properties(title=title, width=width, height=alt.Step(_ROW_HEIGHT)))

@@ -32,9 +32,12 @@ class SearchProgress:
 
     @classmethod
     def of(
-        cls, result: SearchResult, wanted: int, latest: TrialRecord, finished: float | None = None
+        cls, result: SearchResult, wanted: int, latest: TrialRecord, finished: float | None = None, also: str = ""
     ) -> "SearchProgress":
-        """The progress that `result` stands for; `finished` is given where trials count by their parts."""
+        """The progress that `result` stands for; `finished` is given where trials count by their parts.
+
+        `also` is added to the note in place of the time left.
+        """
         ended = len(result.trials) if finished is None else finished
         seconds_left, ruled_out = _seconds_left(result, wanted, ended), _ruled_out(result)
         return cls(
@@ -47,7 +50,7 @@ class SearchProgress:
             front=result.pareto,
             seconds_left=seconds_left,
             ruled_out=ruled_out,
-            note=_note(result, seconds_left, ruled_out),
+            note=_note(result, None if also else seconds_left, ruled_out, also),
         )
 
 
@@ -63,7 +66,7 @@ def _ruled_out(result: SearchResult) -> dict[str, int]:
     return dict(Counter(broken))
 
 
-def _note(result: SearchResult, seconds_left: float | None, ruled_out: Mapping[str, int]) -> str:
+def _note(result: SearchResult, seconds_left: float | None, ruled_out: Mapping[str, int], also: str) -> str:
     """A few words: the best trial, the front, what did not train and why, and the time left."""
     words = []
     if (best := result.best) is not None:
@@ -76,7 +79,7 @@ def _note(result: SearchResult, seconds_left: float | None, ruled_out: Mapping[s
         words.append(f"{count} failed")
     if seconds_left is not None:
         words.append(f"{_duration(seconds_left)} left")
-    return ", ".join(words)
+    return ", ".join((*words, also) if also else words)
 
 
 def _duration(seconds: float) -> str:

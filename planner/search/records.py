@@ -9,6 +9,7 @@ import numpy as np
 from planner.search.hypervolume import normalised_hypervolume
 from planner.search.objective import METRICS, objective_costs
 from planner.search.pareto import non_dominated
+from planner.search.screened_counts import ScreenedCounts
 from planner.search.space import Choices
 from profiles.errors import InputError
 from representations.specs import ModelSpec, model_from_object
@@ -116,7 +117,8 @@ class SearchResult:
     """All finished trials of a search and what follows from them.
 
     `reference` is the hypervolume's reference point by objective (empty when nothing was screened). `repeats` are the
-    further trainings of finalists, by the number of the trial.
+    further trainings of finalists, by the number of the trial. `screened` is what was found before any training; None
+    where nothing was.
     """
 
     objectives: tuple[str, ...]
@@ -124,6 +126,7 @@ class SearchResult:
     trials: tuple[TrialRecord, ...]
     reference: Mapping[str, float] = field(default_factory=dict)
     repeats: Mapping[int, tuple[Repeat, ...]] = field(default_factory=dict)
+    screened: ScreenedCounts | None = None
 
     @property
     def feasible(self) -> tuple[TrialRecord, ...]:
@@ -170,6 +173,7 @@ class SearchResult:
             "pareto": [self._point(trial) for trial in self.pareto],
             "hypervolume": self.hypervolume,
             "hypervolume_reference": dict(self.reference),
+            "screened": asdict(self.screened) if self.screened else None,
         }
 
     def frame(self) -> "pl.DataFrame":

@@ -15,7 +15,7 @@ from planner.search.locks import run_lock
 from planner.search.manifest import check_manifest
 from planner.search.progress import SearchProgress
 from planner.search.proposals import Proposals, SamplerName
-from planner.search.records import SearchResult
+from planner.search.records import SearchResult, TrialRecord
 from planner.search.sampled_run import SampledRun
 from planner.search.screening import screen
 from planner.search.storage import open_study, sole_use
@@ -109,6 +109,7 @@ def _search(
         screening = screen(task, predict)
         objectives, limits = task.section.objectives, task.section.limits
         journal.set_reference(reference_point(objectives, limits, screening.dearest))
+        journal.set_screened(screening.counts)
         if plan.sampler == "guided":
             prior = earlier_prior(plan.earlier, objectives)
             budget = Budget(trainings=plan.wanted, seconds=plan.seconds)
@@ -118,4 +119,11 @@ def _search(
         else:
             proposals = Proposals(task, journal, screening, plan.sampler)
             SampledRun(task, predict, journal, proposals, executor, plan.wanted, progress).run()
-    repeat_finalists(task, journal, executor, plan.seeds)
+
+    def tell(trial: TrialRecord, done: int, of: int) -> None:
+        if progress is not None:
+            finished = journal.trainings if plan.sampler == "guided" else journal.finished
+            note = f"front from other seeds: {done} of {of} trained"
+            progress(SearchProgress.of(journal.result, plan.wanted, trial, finished, note))
+
+    repeat_finalists(task, journal, executor, plan.seeds, progress=tell)

@@ -9,8 +9,9 @@ from planner.search.candidate import Candidate
 from planner.search.contradictions import nothing_fits
 from planner.search.evaluation import Predictor
 from planner.search.front_screening import FrontScreening, ScreenedFront, screen_front
-from planner.search.objective import infeasible_reason, predicted_costs
+from planner.search.objective import infeasible_reason, predicted_costs, violations
 from planner.search.pricing import ColumnPricer, PricesColumns, predict_choices
+from planner.search.screened_counts import ScreenedCounts
 from planner.search.space import corner_choices, enumerate_choices, space_size
 from planner.search.task import SearchTask
 from planner.study import OBJECTIVES
@@ -35,11 +36,12 @@ class Screened:
 class Screening:
     """Distinct candidates of the space; all of them where `complete`, else the best that were found and the extremes.
 
-    `front` says how they were found where there were too many to hand on all.
+    `counts` are of all that were priced. `front` says how they were found where there were too many to hand on all.
     """
 
     screened: tuple[Screened, ...]
     complete: bool
+    counts: ScreenedCounts
     front: ScreenedFront | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -112,7 +114,14 @@ def _one_by_one(task: SearchTask, predict: Predictor, most: int) -> Screening:
         columns = {name: np.array([entry.costs[name] for entry in screened]) for name in screened[0].costs}
         which = f"none of {_whose(complete=complete)}{len(screened)} candidates"
         raise InfeasibleError(nothing_fits(columns, limits, which, lambda place: screened[place].candidate.model.name))
-    return Screening(screened=screened, complete=complete)
+    excess = [violations(entry.costs, limits) for entry in screened]
+    counts = ScreenedCounts(
+        priced=len(screened),
+        feasible=sum(entry.feasible for entry in screened),
+        broken={name: sum(one[name] > 0 for one in excess) for name in limits},
+        complete=complete,
+    )
+    return Screening(screened=screened, complete=complete, counts=counts)
 
 
 def _by_column(task: SearchTask, price: ColumnPricer, wanted: FrontScreening) -> Screening:
@@ -128,7 +137,10 @@ def _by_column(task: SearchTask, price: ColumnPricer, wanted: FrontScreening) ->
         costs = {name: float(values[place]) for name, values in front.ruled_out_costs.items()}
         candidates.setdefault(candidate.key, Screened(candidate=candidate, costs=costs, feasible=False))
     complete = front.complete and front.feasible <= wanted.keep
-    return Screening(screened=tuple(candidates.values()), complete=complete, front=front)
+    counts = ScreenedCounts(
+        priced=front.screened, feasible=front.feasible, broken=front.broken, complete=front.complete
+    )
+    return Screening(screened=tuple(candidates.values()), complete=complete, counts=counts, front=front)
 
 
 def _screened(candidate: Candidate, task: SearchTask, predict: Predictor) -> Screened:

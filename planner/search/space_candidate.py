@@ -55,7 +55,8 @@ def _name(space: SearchSpace, choices: Choices, key: str) -> str:
         groups.append("-".join((f"{group.factor.name}={own.pop('representation')}", *_parts(own))))
     rest = {name: choice for name, choice in choices.items() if "." not in name}
     name = _joined(["_".join(groups), *_parts(rest)])
-    return name if len(name) <= _LONGEST else f"groups-{key[:8]}"
+    where = {axis: choices[axis] for axis in ("device", "batch") if axis in choices}
+    return name if len(name) <= _LONGEST else _joined([f"groups-{key[:8]}", *_parts(where)])
 
 
 def _parts(choices: dict[str, Choice]) -> list[str]:

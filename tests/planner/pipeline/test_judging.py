@@ -6,16 +6,21 @@ import pytest
 
 from planner.cost_model.catalogue import RooflineDeviceModel
 from planner.cost_model.composition import CostModel
+from planner.pipeline.building import build_trial
 from planner.pipeline.data import StudyData, load_study_data
 from planner.pipeline.judging import served_load, study_columns
 from planner.pipeline.searching import StudyTrainer, search_task, study_predictor
 from planner.pipeline.sweeping import candidate_models
+from planner.progress import LineProgress
+from planner.search import RungStep, SearchResult, TrialRecord
 from planner.search.pricing import predict_choices
+from planner.search.screening import screen
 from planner.search.space_columns import SpaceModels
 from planner.study import GroupSection, SpaceSection, Study, load_study
 from profiles.errors import InputError
 from profiles.hardware import get_hardware
 from representations.components import work_of
+from representations.model_file import load_model
 from representations.specs import ReducedTableSpec, TableSpec
 from serving_sim.plan import Arrivals, QueryClass, Workload
 
@@ -85,6 +90,39 @@ def test_an_int8_candidate_is_trained_and_judged_as_it_is_served(study: Study, d
     assert int8.auc != float32.auc
     assert int8.auc == pytest.approx(float32.auc, abs=0.02)
     assert int8.test.keys() == float32.test.keys()
+
+
+def test_an_int8_candidate_is_rebuilt_as_it_is_served(
+    study: Study, data: StudyData, cost_model: CostModel, tmp_path: Path
+) -> None:
+    task, predict = search_task(study, data), study_predictor(study, data, cost_model)
+    found = screen(task, predict).feasible
+    candidate = next(one for one in found if "int8" in one.choices.values())
+    trained = StudyTrainer(splits=data.splits, section=study.search.training)(candidate.model, task.training_seed)
+    predicted = predict_choices(task, predict, candidate.choices, candidate.model)
+    record = TrialRecord(
+        number=3,
+        state="complete",
+        choices=candidate.choices,
+        model=candidate.model,
+        latency_ms=predicted.latency_ms,
+        parameter_bytes=predicted.parameter_bytes,
+        flops=predicted.flops,
+        feasible=True,
+    )
+    result = SearchResult(objectives=study.search.objectives, latency_device="cpu", trials=(record,))
+    built = build_trial(study, data, cost_model, result, 3, tmp_path, LineProgress())
+    assert built.metrics["auc"] == pytest.approx(trained.auc, abs=1e-9)
+    assert load_model(built.model).spec == candidate.model
+
+
+def test_one_training_serves_all_names_of_a_model(study: Study, data: StudyData, tmp_path: Path) -> None:
+    trainer = StudyTrainer(splits=data.splits, section=study.search.training, rungs=(0.5, 1.0), carried=tmp_path)
+    spec = candidate_models(study, data)[0]
+    trainer.train_rung(spec.renamed("on-cpu"), 0, RungStep(rung=0))
+    assert len(list(tmp_path.iterdir())) == 1
+    carried = trainer.train_rung(spec.renamed("on-gpu"), 0, RungStep(rung=1, after=0))
+    assert carried.auc == pytest.approx(trainer(spec, 0).auc, abs=1e-9)
 
 
 def test_candidates_of_groups_cannot_be_reviewed_by_name(study_file: Path, tmp_path: Path) -> None:

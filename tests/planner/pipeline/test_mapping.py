@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -5,6 +6,7 @@ import pytest
 from planner.pipeline.mapping import trained_candidates, with_test_metrics
 from planner.search import load_search
 from serving_sim.plan import load_plan
+from tests.planner.search.test_records import make_record, make_result
 
 
 def test_the_search_judges_by_validation_and_the_plan_reports_test_rows(planned: Path) -> None:
@@ -22,6 +24,16 @@ def test_a_path_whose_candidate_was_not_tested_keeps_its_figures(planned: Path) 
     search, plan = load_search(planned / "search"), load_plan(planned / "plan.json")
     untested = with_test_metrics(plan, type(search)(objectives=("auc",), latency_device="cpu", trials=()))
     assert untested.paths == plan.paths
+
+
+def test_a_model_judged_on_several_devices_is_one_candidate() -> None:
+    here, there = make_record(0), make_record(1)
+    there = replace(there, model=there.model.renamed("table-d4-gpu"), choices={**there.choices, "device": "gpu"})
+    other = make_record(2, dim=8)
+    assert [one.name for one in trained_candidates(make_result(here, there, other))] == [
+        here.model.name,
+        other.model.name,
+    ]
 
 
 def test_the_best_mapping_is_kept_beside_the_plan(planned: Path) -> None:

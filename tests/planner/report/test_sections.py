@@ -136,6 +136,17 @@ def test_trials_without_an_outcome_are_on_no_front() -> None:
     assert front_rows(search)[0]["on_front"] is False
 
 
+def test_further_objectives_have_columns_and_lower_limits_are_called_so() -> None:
+    rows = tuple({**row, "capacity_qps": 100.0 + row["number"]} for row in sample_search().trials)
+    objectives, limits = ("capacity_qps", "auc"), {"capacity_qps": 20.0, "latency_ms": 2.0}
+    section = search_section(replace(sample_search(), trials=rows, objectives=objectives, constraints=limits))
+    members = section.tables[0]
+    assert "capacity_qps" in {column.key for column in members.filled_columns}
+    assert members.rows[0]["capacity_qps"] == max(row["capacity_qps"] for row in members.rows)
+    assert "capacity ≥ 20" in section.prose[0]
+    assert "latency ≤ 2" in section.prose[0]
+
+
 def test_a_search_without_trials_has_no_chart() -> None:
     assert not search_section(replace(sample_search(), trials=())).charts
 

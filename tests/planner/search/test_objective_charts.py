@@ -75,7 +75,7 @@ def test_axes_run_from_worst_to_best() -> None:
     latency = frame.filter(frame["axis"] == "latency_ms").sort("place")
     assert auc["text"].cast(float).is_sorted()
     assert latency["text"].cast(float).is_sorted(descending=True)
-    assert parallel_chart(frame).to_dict()["encoding"]["x"]["sort"][-2:] == ["auc", "latency_ms"]
+    assert parallel_chart(frame).to_dict()["layer"][0]["encoding"]["x"]["sort"][-2:] == ["auc", "latency_ms"]
 
 
 def test_choices_that_play_no_part_have_no_place() -> None:
