@@ -47,8 +47,17 @@ class TrainedCandidate:
 
     @property
     def representation(self) -> str:
-        """`table`, `dhe`, `select` or `hybrid`."""
+        """What the model calls its embeddings: `table`, `select`, `tensor-train`, `mixed` and the like."""
         return self.model.representation
+
+    @property
+    def role(self) -> Literal["table", "dhe", "hybrid"]:
+        """What it can be to Algorithm 1: a hybrid with any hybrid, a DHE with any DHE, else a table.
+
+        So what looks rows up, however compressed, counts as a table, and a select as a DHE.
+        """
+        kinds = {type(embedding) for embedding in self.model.embeddings}
+        return "hybrid" if HybridSpec in kinds else "dhe" if DheSpec in kinds else "table"
 
     @property
     def parameter_bytes(self) -> int:

@@ -29,9 +29,9 @@ class Pool:
     candidates: tuple[TrainedCandidate, ...]
     latency_ms: Callable[[TrainedCandidate], float]
 
-    def of(self, *representations: str) -> list[TrainedCandidate]:
-        """Candidates with one of the representations."""
-        return [one for one in self.candidates if one.representation in representations]
+    def of(self, role: str) -> list[TrainedCandidate]:
+        """Candidates that can be a `table`, a `dhe` or a `hybrid` to the steps."""
+        return [one for one in self.candidates if one.role == role]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -109,7 +109,7 @@ class _Steps:
         better than both. Where the memory kept a hybrid or a table away, this is the compact DHE.
         """
         role: Role = "between" if len(self.chosen) == 2 else "compact"
-        dhes = self.pool.of("dhe", "select")
+        dhes = self.pool.of("dhe")
         fitting = self._fitting(dhes)
         useful = [one for one in fitting if not self._beaten(one)]
         if not fitting:

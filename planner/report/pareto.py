@@ -189,7 +189,7 @@ def _provenance(search: SearchInputs) -> Provenance:
 
 def _front(search: SearchInputs) -> Chart:
     rows = front_rows(search)
-    spec = grade_marks(undash(front_chart(frame_of(rows), device=search.latency_device).to_dict()))
+    spec = grade_marks(undash(front_chart(frame_of(rows), device=_judged_on(search)).to_dict()))
     return Chart(
         name="front",
         title="Quality over latency",
@@ -213,13 +213,23 @@ def _prose(search: SearchInputs, members: Rows) -> tuple[str, ...]:
     objectives = ", ".join(map(objective_title, search.objectives))
     text = (
         f"{len(search.trials)} candidates were tried, {feasible} of them within the limits"
-        f"{_limits(search)}; {len(members)} are on the front over {objectives}."
+        f"{_limits(search)}; {len(members)} {'is' if len(members) == 1 else 'are'} on the front over {objectives}."
     )
-    where = f" on {search.latency_device}" if search.latency_device else ""
-    size = f" for a query of {search.latency_batch:,} samples" if search.latency_batch else ""
+    device, batch = _judged_on(search), 0 if _have_own(search, "batch") else search.latency_batch
+    where = f" on {device}" if device else " where each is judged" if search.latency_device else ""
+    size = f" for a query of {batch:,} samples" if batch else ""
     latency = f"Latency is {_provenance(search)}{where}{size}; accuracy comes from training."
     first = f"Before any training: {search.screened}." if search.screened else ""
     return (f"{text} {latency}{_hypervolume(search)}", *((first,) if first else ()))
+
+
+def _judged_on(search: SearchInputs) -> str:
+    """The device of all latencies; empty where trials chose their own."""
+    return "" if _have_own(search, "device") else search.latency_device
+
+
+def _have_own(search: SearchInputs, choice: str) -> bool:
+    return any(row.get(choice) for row in search.trials)
 
 
 def _limits(search: SearchInputs) -> str:

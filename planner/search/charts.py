@@ -29,6 +29,7 @@ _SHAPES = {
 }
 _COLOURS = {name: PALETTE[place % len(PALETTE)] for place, name in enumerate(_SHAPES)}
 _GREY = "#9a9a9a"
+_AXIS = alt.Axis(format=".4~f")
 
 
 def front_frame(result: SearchResult, metric: Metric = "auc") -> pl.DataFrame:
@@ -49,7 +50,7 @@ def front_chart(frame: pl.DataFrame, metric: Metric = "auc", *, device: str = ""
     title = f"predicted latency{f' on {device}' if device else ''} (ms)"
     base = alt.Chart(frame).encode(x=alt.X("latency_ms:Q", title=title, scale=alt.Scale(zero=False, nice=True)))
     trained = base.transform_filter(alt.datum.state == "complete").encode(
-        y=alt.Y(f"{metric}:Q", title=_TITLES[metric], scale=alt.Scale(zero=False, nice=True))
+        y=alt.Y(f"{metric}:Q", title=_TITLES[metric], scale=alt.Scale(zero=False, nice=True), axis=_AXIS)
     )
     layers: list[Any] = [_untrained(base), _line(trained), _points(trained, frame, metric), _names(trained)]
     return themed(alt.LayerChart(layer=layers).properties(width=560, height=340, title="Candidates"))

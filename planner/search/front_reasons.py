@@ -10,7 +10,19 @@ from planner.study import OBJECTIVES
 
 __all__ = ["FrontReason", "front_reasons"]
 
-_NAMES = {"auc": "AUC", "latency_ms": "latency", "log_loss": "log loss", "parameter_bytes": "parameter bytes"}
+_NAMES = {
+    "auc": "AUC",
+    "capacity_qps": "capacity",
+    "cost_per_million": "cost per million samples",
+    "energy_j": "energy",
+    "flops": "FLOPs",
+    "latency_ms": "latency",
+    "latency_p50_ms": "p50 latency",
+    "latency_p99_ms": "p99 latency",
+    "log_loss": "log loss",
+    "parameter_bytes": "parameter bytes",
+    "peak_memory_bytes": "peak memory",
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

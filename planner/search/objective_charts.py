@@ -36,6 +36,7 @@ _TITLES = {
     "peak_memory_bytes": "peak memory (bytes)",
 }
 _ROWS = 12
+_MOST_CHOICES = 12
 _GREY = "#5f6670"
 # From here on numbers are written with a unit of thousands.
 _LONG = 10_000
@@ -100,8 +101,10 @@ def volume_chart(frame: pl.DataFrame) -> alt.LayerChart:
 
 
 def importances_chart(frame: pl.DataFrame) -> alt.Chart:
-    """`importances_frame` as bars, a group for each choice that explains anything."""
-    frame = frame.filter(pl.col("importance").max().over("parameter") > 0)
+    """`importances_frame` as bars, a group for each of the twelve choices that explain most."""
+    total = frame.group_by("parameter", maintain_order=True).agg(pl.col("importance").sum())
+    most = total.filter(pl.col("importance") > 0).top_k(_MOST_CHOICES, by="importance")["parameter"]
+    frame = frame.filter(pl.col("parameter").is_in(most.implode()))
     order = list(dict.fromkeys(frame["parameter"]))
     chart: Any = (
         alt.Chart(frame)

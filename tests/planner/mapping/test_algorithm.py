@@ -8,12 +8,13 @@ from hypothesis import strategies as st
 from planner.cost_model.catalogue import RooflineDeviceModel
 from planner.cost_model.composition import CostModel
 from planner.mapping.algorithm import MappingResult, map_candidates
+from planner.mapping.candidate import TrainedCandidate
 from planner.mapping.memory import memory_frame
 from planner.study.device import DeviceSection
 from profiles.errors import InfeasibleError, InputError
 from profiles.hardware import get_hardware
 from representations.components import work_of
-from representations.specs import ModelSpec, model_from_object
+from representations.specs import DheSpec, MixedDimensionSpec, ModelSpec, model_from_object
 from serving_sim.plan import plan_from_object
 from tests.planner.mapping.pools import (
     KAGGLE,
@@ -27,6 +28,7 @@ from tests.planner.mapping.pools import (
     selects,
     tables,
     tiny_base,
+    with_embeddings,
 )
 
 TINY = tiny_base()
@@ -191,3 +193,14 @@ def test_budgets_always_hold_and_no_path_beats_another_of_its_kind(memory: int, 
     assert used_bytes(result, "gpu") <= memory
     kinds = representations(result, "gpu")
     assert len(kinds) == len(set(kinds))
+
+
+def test_compressed_tables_are_tables_and_mixtures_what_is_dearest_in_them() -> None:
+    count = len(TINY.features)
+    narrow = with_embeddings(TINY, "narrow", [MixedDimensionSpec(dim=8, inner_dim=2)] * count)
+    both = with_embeddings(TINY, "both", [DheSpec(dim=8, k=8, widths=(8,)), *narrow.embeddings[1:]])
+    candidates = [TrainedCandidate(name=one.name, model=one, accuracy=a) for one, a in ((narrow, 0.7), (both, 0.8))]
+    assert [one.role for one in candidates] == ["table", "dhe"]
+    result = map_candidates(candidates, (device("cpu", "32 GB"),), cost_model(), WORKLOAD)
+    assert [path.candidate for path in result.plan.paths] == ["narrow", "both"]
+    assert [one.role for one in result.decisions if one.candidate] == ["table", "compact"]
