@@ -142,8 +142,8 @@ class CandidatePredictor:
         for held_bytes, rows in self._residents(layout, shared_N):
             prices = self._prices.get(held_bytes)
             if prices is None:
-                apart = self._context.has_table_profiles
-                prices = self._prices[held_bytes] = PartPrices(self._model, self._work, held_bytes, apart=apart)
+                prices = PartPrices(self._model, self._work, held_bytes, self._context)
+                self._prices[held_bytes] = prices
             _gather(layout, prices, rows, sums_NC)
         return self._costs(candidates, sums_NC, shared_N)
 
@@ -186,7 +186,7 @@ class CandidatePredictor:
     def _group(self, features: Sequence[Feature], group: TableSpec, set_F: NDArray[np.bool_]) -> Part:
         members = tuple(feature for feature, is_in in zip(features, set_F.tolist(), strict=True) if is_in)
         if not members:
-            return Part(components=(), flops=0.0, parameter_bytes=0)
+            return Part(components=(), containers=0, flops=0.0, parameter_bytes=0)
         return group_part(members, group, self._batch, self._zipf)
 
     def _dense_slot(self, candidates: Candidates) -> _Slot:
@@ -220,9 +220,9 @@ class CandidatePredictor:
             yield held_bytes, np.flatnonzero(class_N == one)
 
     def _costs(self, candidates: Candidates, sums_NC: Floats, shared_N: Floats) -> CandidateCosts:
-        mean, low, high, extrapolated, components, table_bytes, traffic_bytes, flops, own_bytes = sums_NC.T
+        mean, low, high, extrapolated, added_ms, table_bytes, traffic_bytes, flops, own_bytes = sums_NC.T
         displaced = table_bytes * np.log1p(traffic_bytes / BYTES_PER_MIB)
-        mean, low, high = self._context.place_bounds((mean, low, high), components, displaced)
+        mean, low, high = self._context.place_bounds((mean, low, high), added_ms, displaced)
         inputs = np.array([input_bytes(candidates.features, candidates.dense_features, self._batch)])
         transfer = self._model.transfer_ms(inputs)
         mean, busy_w = mean + transfer, self._model.busy_w

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from planner.cost_model.containers import container_shares
 from planner.cost_model.context import IDENTITY, Context
 from planner.cost_model.estimates import DeviceModel, Estimates, Floats, LatencyProvenance, worst_provenance
 from planner.cost_model.features import WorkFormula
@@ -47,8 +48,8 @@ class ModelLatency:
 
     The interval adds the components' bounds: their errors are taken as fully correlated, since whatever makes one
     prediction wrong (the neighbours, the clock rate, a mistaken cache) mostly makes all wrong alike.
-    `energy_j` is modelled as busy power times latency, None where the power is unknown. `displaced_bytes` is what the
-    context weighs of the tables (see `traffic`).
+    `energy_j` is modelled as busy power times latency, None where the power is unknown. `containers` and
+    `displaced_bytes` are what the context weighs (see `containers` and `traffic`).
     """
 
     device: str
@@ -59,6 +60,7 @@ class ModelLatency:
     components: tuple[ComponentLatency, ...]
     provenance: LatencyProvenance
     energy_j: Floats | None
+    containers: Floats
     displaced_bytes: Floats
 
     @property
@@ -147,6 +149,7 @@ class _Priced:
     placed: Sequence[PlacedComponent]
     estimates: Estimates
     works: Sequence[Work]
+    containers: float
     displaced_bytes: float
 
 
@@ -155,7 +158,9 @@ def _priced(
 ) -> _Priced:
     own = [works[i] for i in at]
     displaced = displaced_bytes([one.component for one in placed], own)
-    return _Priced(placed, context.place(alone.take(at), displaced), own, float(displaced.sum()))
+    containers = container_shares([one.path for one in placed])
+    estimates = context.place(alone.take(at), containers, displaced)
+    return _Priced(placed, estimates, own, float(containers.sum()), float(displaced.sum()))
 
 
 def _composed(
@@ -178,6 +183,7 @@ def _composed(
         components=tuple(rows),
         provenance=worst_provenance(part for one in priced for part in one.estimates.provenance),
         energy_j=None if busy_w is None else busy_w * mean / MS_PER_S,
+        containers=np.array([one.containers for one in priced]),
         displaced_bytes=np.array([one.displaced_bytes for one in priced]),
     )
 

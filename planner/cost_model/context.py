@@ -1,16 +1,18 @@
 """What components cost more inside a model than alone, learned from whole models that were measured.
 
 Alone and repeated, a component finds its code, weights and activations in the caches; inside a model it does not, and
-containers around it cost calls of their own. These show most where components are many and small, the loss of the
-caches where batches are large and tables stand among wide activations (`displaced` bytes, see `traffic`):
+the modules that contain it cost calls of their own. These show most where components are many and small, the loss of
+the caches where batches are large and tables stand among wide activations (`displaced` bytes, see `traffic`):
 
-    in the model = stretch * alone + per_component + per_displaced_byte * displaced
+    in the model = stretch * alone + per_component + per_container * containers + per_displaced_byte * displaced
 
-The model is linear, so that it can be evaluated on sums over components.
+Containers are counted once in all, so in a component by their shares (see `containers`). The model is linear, so that
+it can be evaluated on sums over components.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +24,7 @@ __all__ = ["IDENTITY", "Bounds", "Context", "WholeSums", "fit_context", "leave_o
 
 # Mean, low and high.
 Bounds = tuple[Floats, Floats, Floats]
+Count = TypeVar("Count", float, Floats)
 _FEWEST_ROWS = 4
 _STRETCH_BOUNDS = (0.5, 10.0)
 # Draws the fit towards `alone` as much as a tenth of one row would.
@@ -40,6 +43,7 @@ class WholeSums:
     low_ms: Floats
     high_ms: Floats
     components_N: Floats
+    containers_N: Floats
     displaced_N: Floats
     models_N: NDArray[np.int64]
 
@@ -51,6 +55,7 @@ class WholeSums:
             low_ms=self.low_ms[rows],
             high_ms=self.high_ms[rows],
             components_N=self.components_N[rows],
+            containers_N=self.containers_N[rows],
             displaced_N=self.displaced_N[rows],
             models_N=self.models_N[rows],
         )
@@ -58,7 +63,7 @@ class WholeSums:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Context:
-    """The factor on a component's latency, what every component adds to it, and what a displaced byte of a table adds.
+    """The factor on a component's latency, and what every component, container and displaced byte of a table adds.
 
     `half_width`, in logs, is what the components' own intervals lack to cover nine in ten whole models. With
     `has_table_profiles`, tables are asked for behind the model's own traffic, as they were profiled.
@@ -66,6 +71,7 @@ class Context:
 
     stretch: float = 1.0
     per_component_ms: float = 0.0
+    per_container_ms: float = 0.0
     per_displaced_byte_ms: float = 0.0
     half_width: float = 0.0
     has_table_profiles: bool = False
@@ -75,21 +81,29 @@ class Context:
         """Whether components cost in a model what they cost alone."""
         return replace(self, has_table_profiles=False) == IDENTITY
 
-    def place(self, alone: Estimates, displaced_bytes: Floats) -> Estimates:
+    def place(self, alone: Estimates, containers: Floats, displaced_bytes: Floats) -> Estimates:
         """The components' latencies inside a model; what was measured alone is predicted there."""
         if self.changes_nothing:
             return alone
         provenance: list[LatencyProvenance] = ["predicted" if p == "measured" else p for p in alone.provenance]
-        mean, low, high = self.place_bounds((alone.mean_ms, alone.low_ms, alone.high_ms), 1.0, displaced_bytes)
+        bounds = alone.mean_ms, alone.low_ms, alone.high_ms
+        mean, low, high = self.place_bounds(
+            bounds, self.added_ms(np.ones(len(containers)), containers), displaced_bytes
+        )
         return replace(alone, mean_ms=mean, low_ms=low, high_ms=high, provenance=tuple(provenance))
 
     def place_sums(self, sums: WholeSums) -> Bounds:
         """[N]: mean and bounds of whole models."""
-        return self.place_bounds((sums.alone_ms, sums.low_ms, sums.high_ms), sums.components_N, sums.displaced_N)
+        added_ms = self.added_ms(sums.components_N, sums.containers_N)
+        return self.place_bounds((sums.alone_ms, sums.low_ms, sums.high_ms), added_ms, sums.displaced_N)
 
-    def place_bounds(self, alone: Bounds, components: Floats | float, displaced_bytes: Floats) -> Bounds:
-        """Mean, low and high in ms of components or of sums over so many, with their displaced bytes."""
-        added = self.per_component_ms * components + self.per_displaced_byte_ms * displaced_bytes
+    def added_ms(self, components: Count, containers: Count) -> Count:
+        """What so many components and containers add."""
+        return self.per_component_ms * components + self.per_container_ms * containers
+
+    def place_bounds(self, alone: Bounds, added_ms: Floats, displaced_bytes: Floats) -> Bounds:
+        """Mean, low and high in ms of components or of sums of them, with what is added to them and displaced bytes."""
+        added = added_ms + self.per_displaced_byte_ms * displaced_bytes
         mean, low, high = (self.stretch * value + added for value in alone)
         factor = np.exp(self.half_width)
         return mean, low / factor, high * factor
@@ -126,12 +140,19 @@ def _without_width(sums: WholeSums) -> Context:
 
     if len(sums.measured_ms) < _FEWEST_ROWS:
         return IDENTITY
-    design = np.column_stack((sums.alone_ms, sums.components_N, sums.displaced_N)) / sums.measured_ms[:, None]
+    columns = (sums.alone_ms, sums.components_N, sums.containers_N, sums.displaced_N)
+    design = np.column_stack(columns) / sums.measured_ms[:, None]
     largest = design.max(axis=0)
     scale = np.where(largest > 0, largest, 1.0)
     rows = np.vstack((design / scale, _RIDGE * np.eye(len(scale))))
     # In scaled terms, a component alone has the stretch 1 and adds nothing.
-    wanted = np.concatenate((np.ones(len(design)), [_RIDGE * scale[0], 0.0, 0.0]))
-    least, most = np.array([_STRETCH_BOUNDS[0], 0.0, 0.0]), np.array([_STRETCH_BOUNDS[1], np.inf, np.inf])
-    stretch, *added = lsq_linear(rows, wanted, (least * scale, most * scale), method="bvls").x / scale
-    return Context(stretch=float(stretch), per_component_ms=float(added[0]), per_displaced_byte_ms=float(added[1]))
+    wanted = np.concatenate((np.ones(len(design)), [_RIDGE * scale[0], 0.0, 0.0, 0.0]))
+    least, most = np.array([_STRETCH_BOUNDS[0], 0.0, 0.0, 0.0]), np.array([_STRETCH_BOUNDS[1], *[np.inf] * 3])
+    found = lsq_linear(rows, wanted, (least * scale, most * scale), method="bvls").x / scale
+    stretch, per_component_ms, per_container_ms, per_displaced_byte_ms = found.tolist()
+    return Context(
+        stretch=stretch,
+        per_component_ms=per_component_ms,
+        per_container_ms=per_container_ms,
+        per_displaced_byte_ms=per_displaced_byte_ms,
+    )

@@ -22,6 +22,10 @@ _WIDEST_FAST_RANGE = 2**31 - 1
 # Numbers in the widest unrolled vector loop, and in a register tile's row.
 _WIDEST_VECTOR = 32
 _TILE = 16
+# Of the products' outputs, and what is copied at once.
+_OUTPUTS = ("out_features", "vectors")
+_TILES = (4, 8, 16, 24)
+_VECTOR = 8
 _TABLE_KINDS = frozenset({"embedding", "embedding_group"})
 
 
@@ -83,15 +87,25 @@ class CostDrivers:
         return np.log2(1 + np.column_stack((self.flops_N, self.bytes_N, self.parameter_bytes_N)))
 
     def features(self) -> Floats:
-        """[N, F]: logs of the dimensions and of the work, of FLOPs per byte, and how each dimension fits vectors.
+        """[N, F]: logs of the dimensions and of the work, of FLOPs per byte, and how dimensions fit vectors and tiles.
 
-        Per dimension these are the powers of two that divide it, up to 32, and the share that padding to 16 adds.
+        Per dimension these are the powers of two that divide it, up to 32, and the share that padding to 16 adds; of a
+        product's outputs also the shares left after tiles, of a concatenation's parts those left after vectors.
         """
         work = self.log_work()
         whole = np.maximum(self.dimensions_ND, 1).astype(np.int64)
         divisors = np.log2(np.minimum(whole & -whole, _WIDEST_VECTOR))
         padding = -(-whole // _TILE) * _TILE / whole - 1
-        return np.column_stack((self.log_dimensions(), work, work[:, 0] - work[:, 1], divisors, padding))
+        columns = (self.log_dimensions(), work, work[:, 0] - work[:, 1], *self._left(), divisors, padding)
+        return np.column_stack(columns)
+
+    def _left(self) -> list[Floats]:
+        outputs = [np.maximum(self.size_of(name), 1.0) for name in _OUTPUTS if name in self.names]
+        left: list[Floats] = [sizes % tile / sizes for sizes in outputs for tile in _TILES]
+        if {"parts", "width"} <= set(self.names):
+            part = np.floor(self.size_of("width") / self.size_of("parts"))
+            left += [np.log2(1 + part), part % _VECTOR / part]
+        return left
 
 
 def drivers_of(components: Sequence[Component], work: WorkFormula, names: Sequence[str] | None = None) -> CostDrivers:

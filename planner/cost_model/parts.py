@@ -9,23 +9,26 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from planner.cost_model.containers import containers_of
+from planner.cost_model.context import Context
 from planner.cost_model.estimates import DeviceModel, Floats
 from planner.cost_model.features import WorkFormula
 from planner.cost_model.traffic import TABLE_KINDS, behind
 from profiles.component import Component
-from representations.components import components_of
+from representations.components import PlacedComponent, components_of
 from representations.embedding_components import Place, embedding_components, group_component
 from representations.specs import EmbeddingSpec, Feature, ModelSpec, RobeSpec, TableSpec
 
 __all__ = ["COLUMNS", "LATENCIES", "Part", "PartPrices", "dense_part", "embedding_part", "group_part", "grouped_as"]
 
-# What is added up; the first four of tables in a context come apart, see `PartPrices.table_rows`.
+# What is added up; the first four of tables in a context come apart, see `PartPrices.table_rows`. `added_ms` is what
+# the context adds for components and containers.
 COLUMNS = (
     "mean_ms",
     "low_ms",
     "high_ms",
     "extrapolated",
-    "components",
+    "added_ms",
     "table_bytes",
     "traffic_bytes",
     "flops",
@@ -39,9 +42,13 @@ Zipf = Mapping[str, float] | float
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Part:
-    """The components of a part at a batch, its FLOPs in a pass of one sample, and its parameter bytes."""
+    """The components of a part at a batch, how many modules contain them, its FLOPs per sample and parameter bytes.
+
+    The container of all embeddings counts as one of the part that is no embedding.
+    """
 
     components: tuple[Component, ...]
+    containers: int
     flops: float
     parameter_bytes: int
 
@@ -60,48 +67,58 @@ def embedding_part(feature: Feature, spec: EmbeddingSpec, batch: int, zipf: Zipf
     """One feature's embedding; a table of a group brings its bytes alone, and one in a shared array nothing."""
     own_bytes = 0 if isinstance(spec, RobeSpec) else spec.parameter_bytes(feature)
     if grouped_as(spec):
-        return Part(components=(), flops=0.0, parameter_bytes=own_bytes)
+        return Part(components=(), containers=0, flops=0.0, parameter_bytes=own_bytes)
     at_batch, single = (
-        [
-            one.component
-            for one in embedding_components(
-                Place(path="", feature=feature, batch=samples, zipf=exponent_of(zipf, feature)), spec
+        list(
+            embedding_components(
+                Place(path=_EMBEDDINGS[0] + "0", feature=feature, batch=samples, zipf=exponent_of(zipf, feature)), spec
             )
-        ]
+        )
         for samples in (batch, 1)
     )
-    return Part(components=tuple(at_batch), flops=sum(work(one).flops for one in single), parameter_bytes=own_bytes)
+    return Part(
+        components=tuple(one.component for one in at_batch),
+        containers=len(_containers(at_batch)) - 1,
+        flops=sum(work(one.component).flops for one in single),
+        parameter_bytes=own_bytes,
+    )
 
 
 def group_part(features: Sequence[Feature], spec: TableSpec, batch: int, zipf: Zipf) -> Part:
     """Tables that one call looks up; their bytes are their features' parts."""
     exponents = [exponent_of(zipf, feature) for feature in features]
     component = group_component(features, [spec] * len(features), batch, exponents)
-    return Part(components=(component,), flops=0.0, parameter_bytes=0)
+    return Part(components=(component,), containers=0, flops=0.0, parameter_bytes=0)
 
 
 def dense_part(spec: ModelSpec, batch: int, zipf: Zipf, work: WorkFormula) -> Part:
     """All of a model but its embeddings."""
     at_batch, single = (
-        [one.component for one in components_of(spec, samples, zipf=zipf) if not one.path.startswith(_EMBEDDINGS)]
+        [one for one in components_of(spec, samples, zipf=zipf) if not one.path.startswith(_EMBEDDINGS)]
         for samples in (batch, 1)
     )
     return Part(
-        components=tuple(at_batch),
-        flops=sum(work(one).flops for one in single),
+        components=tuple(one.component for one in at_batch),
+        containers=len(_containers(at_batch)) + 1,
+        flops=sum(work(one.component).flops for one in single),
         parameter_bytes=spec.parameter_bytes - spec.embedding_bytes,
     )
+
+
+def _containers(placed: Iterable[PlacedComponent]) -> set[str]:
+    return {container for one in placed for container in containers_of(one.path)}
 
 
 class PartPrices:
     """Prices the components of parts on a device that holds so much; each distinct one is asked for once, ever.
 
-    Where tables are `apart`, their latencies are not in a part's row, as they depend on the rest of the model.
+    Where the context has profiles of tables, these are `apart`: their latencies are not in a part's row, as they depend
+    on the rest of the model.
     """
 
-    def __init__(self, model: DeviceModel, work: WorkFormula, resident_bytes: int, *, apart: bool) -> None:
-        self._model, self._work, self._resident_bytes = model, work, resident_bytes
-        self.apart = apart
+    def __init__(self, model: DeviceModel, work: WorkFormula, resident_bytes: int, context: Context) -> None:
+        self._model, self._work, self._resident_bytes, self._context = model, work, resident_bytes, context
+        self.apart = context.has_table_profiles
         self._known: dict[Component, tuple[float, ...]] = {}
         self._rows: dict[Part, list[float]] = {}
         self._table_rows: dict[tuple[Part, int], list[float]] = {}
@@ -134,8 +151,8 @@ class PartPrices:
                 traffic_bytes += moved
             if not self._is_apart(one):
                 latencies = [total + own for total, own in zip(latencies, self._known[one], strict=True)]
-        count = float(len(part.components))
-        return [*latencies, count, table_bytes, traffic_bytes, part.flops, float(part.parameter_bytes)]
+        added_ms = self._context.added_ms(len(part.components), part.containers)
+        return [*latencies, added_ms, table_bytes, traffic_bytes, part.flops, float(part.parameter_bytes)]
 
     def _is_apart(self, component: Component) -> bool:
         return self.apart and component.kind in TABLE_KINDS

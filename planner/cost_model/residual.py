@@ -26,8 +26,8 @@ _STEPS_FOR_LENGTHS = 12
 _LARGEST_PROCESS = 1500
 # Rows evaluated at once, so that a million predictions fit into memory.
 _BLOCK = 4096
-# Draws the weights towards none, so the roofline alone, as much as a third of the rows would.
-_WEIGHT_RIDGE = 0.3
+# Draws the weights towards none, so the roofline alone, as much as a tenth of the rows would.
+_WEIGHT_RIDGE = 0.1
 _EQUAL_WEIGHTS = (0.5, 0.5)
 # What a good model leaves of rows without noise: noise below it hardly matters.
 _MISFIT = 0.05

@@ -1,17 +1,13 @@
 """The physical part of the model: latency as a sum of an overhead and of work over rates.
 
-    t = overhead + c_offsets + rows * c_row + pieces * c_piece + ids * c_id
-        + flops / rate * (1 + sum over dimensions d of loss_d / d)
-        + bytes / bandwidth(working set) + bytes * log(1 + parameters / 1 MiB) * c_miss
+    t = overhead + rows * c_row + ids * c_id + flops / rate + bytes / bandwidth(working set)
+        + bytes * log(1 + parameters / 1 MiB) * c_miss + what kernels do beyond that (see `kernel_terms`)
 
-`loss_d / d` is the efficiency that products lose where a dimension is below vector widths and register tiles; further
-terms count the FLOPs on what pads a dimension to a tile, on what a plain loop has left after whole vectors, in products
-with a vector, and in products too small for the kernels of larger ones. Pieces are what rows are put together from.
-The bandwidth falls smoothly where the working set, the bytes that a call touches, outgrows a level of the caches; the
-last term is the address translation of large tables. All constants are bounded: no rate may exceed the device's limits,
-so that the sum is positive and grows with the batch, and none may be absurdly low. Each has a prior, from what such
-devices usually reach, that leads where the rows tell little: a level of memory that no row reached costs what it
-usually does.
+The bandwidth falls smoothly where the working set, the bytes that a call touches, outgrows a level of the caches, and
+at fractions of it, since others use the caches as well; the `c_miss` term is the address translation of large tables.
+All constants are bounded: no rate may exceed the device's limits, so that the sum is positive and grows with the
+batch, and none may be absurdly low. Each has a prior, from what such devices usually reach, that leads where the rows
+tell little: a level of memory that no row reached costs what it usually does.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,6 +17,7 @@ import numpy as np
 
 from planner.cost_model.estimates import Floats
 from planner.cost_model.features import BYTES_PER_MIB, CostDrivers
+from planner.cost_model.kernel_terms import kernel_terms
 from profiles.errors import InputError
 from profiles.units import MS_PER_S
 
@@ -34,20 +31,17 @@ _SLOWEST_BYTES_PER_S = 1e8
 _SLOWEST_MISSES_PER_S = 2e9
 # A dimension of 1 may cost as much as this many of a full tile.
 _MOST_LOSS = 64
-_TILE = 16
-# Of a batch of products, those of fewer multiplications run as plain loops (aten/src/ATen/native/LinearAlgebra.cpp).
-_TINY_PRODUCT = 400
-# Dimensions that count pieces, each of which costs a copy of its own in every row of the batch.
-_COUNTS = frozenset({"parts", "vectors"})
-# Dimensions that plain loops run over, which do what is left of whole vectors one by one.
-_LOOPS = frozenset({"k"})
 # The working set leaves a cache over about a doubling either way: associativity and other lines blur the edge.
 _EDGE_WIDTH = 0.7
+# Fractions of a level at which the bandwidth may fall already, less blurred.
+_EDGES = (("l2", 1 / 4), ("l2", 1), ("l3", 1 / 8), ("l3", 1 / 4), ("l3", 1 / 2))
+_FRACTION_WIDTH = 0.35
 # Priors, as shares of the limits: what rates are usually like, and how slow each level of the memory is.
 _USUAL_FLOPS_SHARE = 1 / 40
 _USUAL_BYTES_SHARES = {"byte": 1 / 20, "l2": 1 / 40, "l3": 1 / 80, "memory": 1 / 200}
-_USUAL_ROW_MS = 5e-5
-_USUAL_LOSS = 16
+# Of what kernels do beyond the full rates: per call, per row, per number, per MiB of traffic, and in full FLOPs.
+_USUAL_MS = {"call": 1e-3, "row": 5e-5, "id": 5e-5, "number": 3e-6, "traffic": 2e-2}
+_USUAL_LOSS = 8
 # The noise of a row over the priors' spread, which is a factor of two: how much a prior weighs against rows.
 _PRIOR_WEIGHT = 0.05
 _ROUNDS = 6
@@ -120,37 +114,25 @@ def _terms(drivers: CostDrivers, cache_bytes: Sequence[float]) -> dict[str, Floa
     """Columns [N] that latency is a sum of; each grows with the batch."""
     moved = drivers.bytes_N
     terms = {"overhead": np.ones(len(drivers.batch)), "row": drivers.batch, "flop": drivers.flops_N, "byte": moved}
+    sizes = dict(zip(_LEVELS, cache_bytes, strict=True))
     log_set = np.log2(np.maximum(moved, 1.0))
-    for level, size in zip(_LEVELS, cache_bytes, strict=True):
-        terms[level] = moved / (1 + np.exp(-(log_set - np.log2(size)) / _EDGE_WIDTH))
+    for level, size in sizes.items():
+        terms[level] = moved * _share_beyond(log_set, size, _EDGE_WIDTH)
+    # A level is reached when the one before it is full.
+    full = {"l2": sizes["l3"], "l3": sizes["memory"]}
+    for level, fraction in _EDGES:
+        terms[f"edge/{level}/{fraction:g}"] = moved * _share_beyond(log_set, fraction * full[level], _FRACTION_WIDTH)
     terms["missed_byte"] = moved * np.log1p(drivers.parameter_bytes_N / BYTES_PER_MIB)
     if "pooling" in drivers.names:
         terms["id"] = drivers.ids_N
         # Bags of one id come without offsets, which torch then makes.
         terms["offsets"] = (drivers.size_of("pooling") == 1).astype(np.float64)
-    for name in (name for name in drivers.names if name in _COUNTS):
-        terms[f"piece/{name}"] = drivers.batch * drivers.size_of(name)
-    return terms | _product_terms(drivers) if drivers.flops_N.any() else terms
+    return terms | kernel_terms(drivers)
 
 
-def _product_terms(drivers: CostDrivers) -> dict[str, Floats]:
-    """What FLOPs cost beyond the full rate, by how the dimensions fit vectors and tiles."""
-    terms = {}
-    # A product with a vector is another kernel, which fills no tiles; one row of a batch is as one of many.
-    is_vector = (drivers.dimensions_ND[:, 1:] == 1).any(axis=1)
-    tiled = np.where(is_vector, 0.0, drivers.flops_N)
-    for name in drivers.names:
-        sizes = np.maximum(drivers.size_of(name), 1.0)
-        terms[f"flop/{name}"] = tiled / sizes
-        if name != "batch":
-            terms[f"vector/{name}"] = np.where(sizes == 1, drivers.flops_N, 0.0)
-            terms[f"padding/{name}"] = tiled * (np.ceil(sizes / _TILE) * _TILE / sizes - 1)
-        if name in _LOOPS:
-            terms[f"tail/{name}"] = tiled * (sizes % _TILE) / sizes
-    if {"vectors", "dim"} <= set(drivers.names):
-        multiplied = drivers.size_of("vectors") ** 2 * drivers.size_of("dim")
-        terms["flop/tiny"] = np.where(multiplied < _TINY_PRODUCT, drivers.flops_N, 0.0)
-    return terms
+def _share_beyond(log_set: Floats, cache_bytes: float, width: float) -> Floats:
+    share: Floats = 1 / (1 + np.exp(-(log_set - np.log2(cache_bytes)) / width))
+    return share
 
 
 def _bounds(names: Sequence[str], limits: PhysicalLimits) -> tuple[Floats, Floats]:
@@ -159,16 +141,14 @@ def _bounds(names: Sequence[str], limits: PhysicalLimits) -> tuple[Floats, Float
     slowest_flop, slowest_byte = MS_PER_S / _SLOWEST_FLOPS_PER_S, MS_PER_S / _SLOWEST_BYTES_PER_S
     bounds = {
         "overhead": (_LEAST_OVERHEAD_MS, np.inf),
-        "row": (0.0, np.inf),
-        "id": (0.0, np.inf),
-        "offsets": (0.0, np.inf),
         "flop": (fastest_flop, slowest_flop),
         "byte": (fastest_byte, slowest_byte),
         "missed_byte": (0.0, MS_PER_S / _SLOWEST_MISSES_PER_S),
-        **dict.fromkeys(_LEVELS, (0.0, slowest_byte)),
+        **dict.fromkeys((*_LEVELS, "edge"), (0.0, slowest_byte)),
     }
-    lost, any_cost = (0.0, _MOST_LOSS * slowest_flop), (0.0, np.inf)
-    chosen = np.array([bounds.get(name, any_cost if name.startswith("piece") else lost) for name in names])
+    # The full rates are bounded from both sides, what comes on top of them is not.
+    beyond = {**bounds, "flop": (0.0, _MOST_LOSS * slowest_flop)}
+    chosen = np.array([bounds.get(name) or beyond.get(_unit(name), (0.0, np.inf)) for name in names])
     return chosen[:, 0], chosen[:, 1]
 
 
@@ -179,16 +159,19 @@ def _priors(names: Sequence[str], limits: PhysicalLimits) -> tuple[Floats, Float
     known = {
         "overhead": (0.0, np.inf),
         "offsets": (0.0, np.inf),
-        "row": (0.0, _USUAL_ROW_MS),
-        "id": (0.0, _USUAL_ROW_MS),
         "flop": (usual_flop, usual_flop),
         "missed_byte": (0.0, levels["memory"]),
+        "edge": (0.0, levels["l2"]),
         **{name: (cost, cost) for name, cost in levels.items()},
+        **{name: (0.0, cost_ms) for name, cost_ms in _USUAL_MS.items()},
     }
-    lost = (0.0, _USUAL_LOSS * usual_flop)
-    usual = {"padding": (0.0, usual_flop), "piece": (0.0, _USUAL_ROW_MS)}
-    chosen = np.array([known.get(name, usual.get(name.partition("/")[0], lost)) for name in names])
+    beyond = {**known, "flop": (0.0, _USUAL_LOSS * usual_flop)}
+    chosen = np.array([known.get(name) or beyond[_unit(name)] for name in names])
     return chosen[:, 0], chosen[:, 1]
+
+
+def _unit(name: str) -> str:
+    return name.partition("/")[0]
 
 
 def _bounded(design: Floats, target: Floats, weights: Floats, room: Floats) -> Floats:

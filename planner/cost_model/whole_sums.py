@@ -61,7 +61,7 @@ def sum_models(
     for i, one in enumerate(whole_models):
         rows_of.setdefault(one.spec, []).append(i)
     bounds, models_N = np.empty((3, len(whole_models))), np.empty(len(whole_models), dtype=np.int64)
-    components_N, displaced_N = np.empty((2, len(whole_models)))
+    components_N, containers_N, displaced_N = np.empty((3, len(whole_models)))
     predicted_N = np.empty(len(whole_models), dtype=np.bool_)
     for number, (spec, rows) in enumerate(rows_of.items()):
         batches = [whole_models[i].batch for i in rows]
@@ -71,7 +71,8 @@ def sum_models(
         for row, batch in zip(rows, batches, strict=True):
             parts = latency.at(batch)
             components_N[row] = len(parts)
-            displaced_N[row] = latency.displaced_bytes[batches.index(batch)]
+            place = batches.index(batch)
+            containers_N[row], displaced_N[row] = latency.containers[place], latency.displaced_bytes[place]
             predicted_N[row] = all(part.provenance == "predicted" for part in parts)
     alone_ms, low_ms, high_ms = bounds
     sums = WholeSums(
@@ -80,6 +81,7 @@ def sum_models(
         low_ms=low_ms,
         high_ms=high_ms,
         components_N=components_N,
+        containers_N=containers_N,
         displaced_N=displaced_N,
         models_N=models_N,
     )

@@ -89,7 +89,9 @@ def fitted() -> CostModel:
     parts = [one.component for spec in models for one in components_of(spec, BATCH, zipf=ZIPF)]
     within = [behind(one, 2**20) for one in parts]
     rows = profiles_of(list(dict.fromkeys([*parts, *within])), noise=0.1)
-    context = Context(stretch=1.2, per_component_ms=0.003, per_displaced_byte_ms=1e-7, half_width=0.1)
+    context = Context(
+        stretch=1.2, per_component_ms=0.003, per_container_ms=0.02, per_displaced_byte_ms=1e-7, half_width=0.1
+    )
     device = replace(fit_device_model(rows, work_of), busy_w=90.0)
     return CostModel(
         models={"plain": device, "context": device, "profiled": device, "ipu": ipu(10**9), "small": ipu(10**5)},

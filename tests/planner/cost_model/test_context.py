@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -7,6 +9,7 @@ from planner.cost_model.estimates import Estimates, Floats
 
 ALONE = np.array([0.1, 1.0, 10.0, 0.2, 2.0, 20.0])
 COUNTS = np.array([10.0, 10.0, 10.0, 40.0, 40.0, 40.0])
+CONTAINERS = np.array([2.0, 2.0, 2.0, 3.0, 3.0, 3.0])
 MODELS = np.array([0, 0, 0, 1, 1, 1])
 
 
@@ -16,6 +19,7 @@ def sums_of(
     counts: Floats = COUNTS,
     models: NDArray[np.int64] = MODELS,
     displaced: Floats | None = None,
+    containers: Floats | None = None,
 ) -> WholeSums:
     return WholeSums(
         measured_ms=measured,
@@ -23,6 +27,7 @@ def sums_of(
         low_ms=alone / 1.01,
         high_ms=alone * 1.01,
         components_N=counts,
+        containers_N=np.zeros(len(alone)) if containers is None else containers,
         displaced_N=np.zeros(len(alone)) if displaced is None else displaced,
         models_N=models,
     )
@@ -41,6 +46,12 @@ def test_a_known_context_is_recovered() -> None:
     context = fit_context(sums_of(1.2 * ALONE + 0.01 * COUNTS))
     assert context.stretch == pytest.approx(1.2, rel=0.01)
     assert context.per_component_ms == pytest.approx(0.01, rel=0.02)
+
+
+def test_what_containers_cost_is_told_from_what_components_cost() -> None:
+    context = fit_context(sums_of(1.1 * ALONE + 0.002 * COUNTS + 0.03 * CONTAINERS, containers=CONTAINERS))
+    assert context.per_container_ms == pytest.approx(0.03, rel=0.05)
+    assert context.per_component_ms == pytest.approx(0.002, rel=0.05)
 
 
 def test_what_displaced_tables_cost_is_recovered() -> None:
@@ -87,9 +98,8 @@ def test_placed_components_carry_the_width_of_the_whole() -> None:
         provenance=("measured",),
         extrapolated=np.array([False]),
     )
-    placed = Context(stretch=2.0, per_component_ms=0.1, per_displaced_byte_ms=0.01, half_width=np.log(2)).place(
-        alone, np.array([10.0])
-    )
+    context = Context(stretch=2.0, per_component_ms=0.1, per_displaced_byte_ms=0.01, half_width=np.log(2))
+    placed = replace(context, per_container_ms=0.2).place(alone, np.array([0.5]), np.array([10.0]))
     bounds = (placed.low_ms[0], placed.mean_ms[0], placed.high_ms[0])
-    assert bounds == pytest.approx((0.6, 2.2, 8.4))
+    assert bounds == pytest.approx((0.65, 2.3, 8.6))
     assert placed.provenance == ("predicted",)

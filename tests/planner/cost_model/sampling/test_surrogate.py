@@ -1,5 +1,6 @@
+from itertools import product
+
 import numpy as np
-import pytest
 
 from planner.cost_model.features import drivers_of
 from planner.cost_model.roofline import PhysicalLimits
@@ -37,14 +38,13 @@ def test_choices_are_distinct_and_not_beside_each_other() -> None:
     assert len(fitted(ROWS).choose(drivers_of(candidates, work_of), 100)) == 40
 
 
-@pytest.mark.parametrize("side", ["low", "high"])
-def test_points_go_where_the_model_was_wrong(side: str) -> None:
-    rng = np.random.default_rng(0)
+def test_points_go_where_the_model_was_wrong() -> None:
     middle = float(np.median([int(row["in_features"]) for row in ROWS]))
-    off = {
-        row: float(np.exp(rng.normal(0, 0.5))) for row in ROWS if (int(row["in_features"]) < middle) == (side == "low")
-    }
     candidates = linears(random_sizes(80, seed=5), batches=(64,))
-    chosen = fitted(ROWS, off).choose(drivers_of(candidates, work_of), 12)
-    low = sum(int(candidates[place]["in_features"]) < middle for place in chosen)
-    assert (low if side == "low" else 12 - low) >= 7
+    hits = []
+    for seed, is_low in product(range(3), (True, False)):
+        rng = np.random.default_rng(seed)
+        off = {row: float(np.exp(rng.normal(0, 0.5))) for row in ROWS if (int(row["in_features"]) < middle) == is_low}
+        chosen = fitted(ROWS, off).choose(drivers_of(candidates, work_of), 12)
+        hits += [(int(candidates[place]["in_features"]) < middle) == is_low for place in chosen]
+    assert np.mean(hits) > 0.6

@@ -1,0 +1,153 @@
+"""What kernels do beyond arithmetic and traffic, as columns [N] of the roofline: tiles, remainders, copies row by row.
+
+Names are `unit/what`, and the unit says what a constant of it may be (see `roofline`): `call`, `row` (of the batch),
+`number` (handled one by one), `flop` (at a rate below the full one), `traffic` (MiB between two calls).
+
+Products run as torch and MKL run them on x86 cores, where it was looked at: outputs in tiles of 24, then of 16, 8 and
+4, then one by one; fewer than 12 outputs by dot products, without tiles; up to three rows without packing the weights.
+Batched products of fewer than 400 multiplications are plain loops (aten/src/ATen/native/LinearAlgebra.cpp), and a
+concatenation copies each piece of each row in whole vectors, what is left number by number
+(aten/src/ATen/native/cpu/CatKernel.cpp). Other devices have constants near 0 for what they do not do.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.cost_model.estimates import Floats
+from planner.cost_model.features import BYTES_PER_MIB, CostDrivers
+
+__all__ = ["kernel_terms"]
+
+_TILE, _WIDE_TILE = 16, 24
+_REMAINDERS = (4, 8, 16)
+# Fewer outputs are dot products; so many rows are products with vectors, one after the other.
+_FEWEST_TILED = 12
+_UNPACKED_ROWS = 3
+_TINY_PRODUCT = 400
+_VECTOR = 8
+# Dimensions that count pieces, each of which costs a copy of its own in every row of the batch.
+_COUNTS = frozenset({"parts", "vectors"})
+# Dimensions that plain loops run over, which do what is left of whole vectors one by one.
+_LOOPS = frozenset({"k"})
+
+Terms = dict[str, Floats]
+
+
+def kernel_terms(drivers: CostDrivers) -> Terms:
+    """Columns [N], each of which is >= 0 and does not fall as the batch grows."""
+    names = set(drivers.names)
+    terms: Terms = {}
+    for name in (name for name in drivers.names if name in _COUNTS):
+        terms[f"row/{name}"] = drivers.batch * drivers.size_of(name)
+        terms[f"call/{name}"] = drivers.size_of(name)
+    if {"parts", "width"} <= names:
+        terms |= _copies(drivers)
+    if "context_bytes" in names:
+        traffic_mib = drivers.size_of("context_bytes") / BYTES_PER_MIB
+        terms |= {"traffic": traffic_mib, "traffic/log": np.log1p(traffic_mib)}
+        terms["traffic/any"] = (traffic_mib > 0).astype(np.float64)
+    if not drivers.flops_N.any():
+        return terms
+    if {"in_features", "out_features"} <= names:
+        return terms | _products(drivers)
+    if {"vectors", "dim"} <= names:
+        return terms | _batched_products(drivers)
+    return terms | _any_products(drivers)
+
+
+def _copies(drivers: CostDrivers) -> Terms:
+    """Of each row's parts, `width` numbers split as evenly as they can be."""
+    parts, width = drivers.size_of("parts"), drivers.size_of("width")
+    narrow = np.floor(width / parts)
+    wider = width - narrow * parts
+    left = [(count, size % _VECTOR) for count, size in ((parts - wider, narrow), (wider, narrow + 1))]
+    return {
+        "number/left": drivers.batch * sum(count * size for count, size in left),
+        "row/left": drivers.batch * sum(count * (size > 0) for count, size in left),
+    }
+
+
+def _products(drivers: CostDrivers) -> Terms:
+    """Of a linear layer."""
+    batch, flops, outputs = drivers.batch, drivers.flops_N, drivers.size_of("out_features")
+    weights = 2 * drivers.size_of("in_features") * outputs
+    is_vector, is_tiled = outputs == 1, outputs >= _FEWEST_TILED
+    is_narrow = ~is_vector & ~is_tiled
+    is_packed = batch > _UNPACKED_ROWS
+    tiled, narrow = flops * is_tiled, flops * is_narrow
+    return {
+        "call/packed": 1.0 * (is_tiled & is_packed),
+        "call/narrow": 1.0 * (is_narrow & is_packed),
+        # What is read of the weights, whichever kernel reads them.
+        "flop/weights": weights * np.minimum(batch, _UNPACKED_ROWS) * ~is_vector,
+        "flop/vector": flops * is_vector,
+        "row/vector": batch * is_vector,
+        **_narrow_terms(narrow, outputs, batch * is_narrow),
+        "flop/narrow/in_features": narrow / drivers.size_of("in_features"),
+        "row/tiles": batch * is_tiled * np.ceil(outputs / _WIDE_TILE),
+        "flop/one/in_features": np.where(drivers.size_of("in_features") == 1, flops, 0.0),
+        "flop/over/in_features": tiled / drivers.size_of("in_features"),
+        "flop/over/out_features": tiled / outputs,
+        **_tile_terms(tiled, outputs),
+    }
+
+
+def _batched_products(drivers: CostDrivers) -> Terms:
+    """Of all pairs of `vectors` in each row of the batch."""
+    batch, flops = drivers.batch, drivers.flops_N
+    vectors, dim = drivers.size_of("vectors"), drivers.size_of("dim")
+    pairs = vectors * (vectors - 1) / 2
+    is_tiny = vectors**2 * dim < _TINY_PRODUCT
+    is_tiled = ~is_tiny & (vectors >= _FEWEST_TILED)
+    is_narrow = ~is_tiny & ~is_tiled
+    return {
+        "number/pairs": batch * pairs,
+        "number/left": batch * (dim % _VECTOR + pairs % _VECTOR),
+        "number/left_of_vectors": batch * vectors * (dim % _VECTOR),
+        "flop/tiny": flops * is_tiny,
+        "row/tiny": batch * is_tiny,
+        "flop/over/vectors": flops / vectors,
+        "flop/over/dim": flops / dim,
+        **_narrow_terms(flops * is_narrow, vectors, batch * is_narrow),
+        "number/narrow": batch * is_narrow * vectors**2,
+        "number/narrow_left": batch * is_narrow * vectors * (vectors % 4),
+        "row/tiles": batch * is_tiled,
+        **_tile_terms(flops * is_tiled, vectors),
+    }
+
+
+def _narrow_terms(flops: Floats, outputs: Floats, rows: Floats) -> Terms:
+    return {
+        "flop/narrow": flops,
+        "flop/narrow/outputs": flops / outputs,
+        "flop/narrow/left": flops * (outputs % 4) / outputs,
+        "row/narrow": rows,
+    }
+
+
+def _tile_terms(flops: Floats, outputs: Floats) -> Terms:
+    """FLOPs on what fills no tile, and on what pads one."""
+    terms = {f"flop/left/{size}": flops * (outputs % size) / outputs for size in _REMAINDERS}
+    terms["flop/left/any"] = flops * (outputs % 4 > 0) / outputs
+    return terms | {f"flop/padding/{size}": flops * _padding(outputs, size) for size in (_TILE, _WIDE_TILE)}
+
+
+def _any_products(drivers: CostDrivers) -> Terms:
+    """Of kinds whose kernels nobody looked at: what each dimension loses below tiles, and what pads it to one."""
+    terms = {}
+    is_vector: NDArray[np.bool_] = (drivers.dimensions_ND[:, 1:] == 1).any(axis=1)
+    tiled = np.where(is_vector, 0.0, drivers.flops_N)
+    for name in drivers.names:
+        sizes = np.maximum(drivers.size_of(name), 1.0)
+        terms[f"flop/over/{name}"] = tiled / sizes
+        if name != "batch":
+            terms[f"flop/one/{name}"] = np.where(sizes == 1, drivers.flops_N, 0.0)
+            terms[f"flop/padding/{name}"] = tiled * _padding(sizes, _TILE)
+        if name in _LOOPS:
+            terms[f"flop/left/{name}"] = tiled * (sizes % _TILE) / sizes
+    return terms
+
+
+def _padding(sizes: Floats, tile: int) -> Floats:
+    padding: Floats = np.ceil(sizes / tile) * tile / sizes - 1
+    return padding
