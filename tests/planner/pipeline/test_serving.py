@@ -37,6 +37,12 @@ def test_beside_an_estimated_path_stands_the_best_that_is_none(plan: Plan) -> No
     assert len(statics) == 2
 
 
+def test_the_best_path_of_an_overload_is_the_one_that_serves_most(plan: Plan) -> None:
+    flood = plan.at(qps=50_000.0)
+    paths = tuple(path for path in reversed(plan.paths) if path.device == "cpu")
+    assert best_static(flood, paths).options["path"] == "table-cpu"
+
+
 def test_serving_tells_the_best_policy_and_sweeps_past_every_capacity(plan: Plan) -> None:
     serving = serve_plan(plan, QuietProgress())
     assert serving.best in serving.results
