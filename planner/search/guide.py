@@ -1,8 +1,11 @@
-"""Which candidate to train next, and how far: most expected hypervolume per second of training still to come.
+"""Which candidate to train next, and how far: most expected gain per second of training still to come.
 
 A candidate is trained rung by rung. After each rung all candidates compete again, begun or not: the one whose whole
 training promises most for what is left of it goes one rung on. So a candidate that disappoints early is left where it
 is, one that may yet surprise is promoted, and no schedule has to be set.
+
+Gain is of two kinds, each in shares of the greatest: of hypervolume, which soon finds the corners of the front, and of
+the accuracy to be had within each candidate's costs, which finds the members between them.
 
 Suffixes: N candidates, O observations, M objectives, K known ones, P members of the front.
 """
@@ -16,6 +19,7 @@ from numpy.typing import NDArray
 
 from planner.search.evaluation import RungStep, check_rungs
 from planner.search.expected_improvement import expected_hypervolume_improvement
+from planner.search.front_improvement import expected_front_improvement
 from planner.search.pareto import non_dominated
 from planner.search.pool import Pool
 from planner.search.surrogate import Observations, Surrogate, fit_surrogate
@@ -25,9 +29,10 @@ from profiles.errors import InputError
 __all__ = ["Forecast", "Guide", "Prior", "spread_out"]
 
 Floats = NDArray[np.float64]
-# At least so many candidates are begun with, and where the lowest rung is cheap, so many trainings' worth of them, or
-# this share of all trainings.
-_FIRST, _FIRST_WORTH, _FIRST_SHARE = 6, 3.2, 1 / 8
+# At least so many candidates are begun with.
+_FIRST = 6
+# The share of a candidate's gain that is of hypervolume, and of the chance in one training that counts as promise.
+_VOLUME, _LUCK = 0.2, 0.5
 # Parameters are looked for anew after each tenth more scores; in between only the scores are taken in.
 _GROWTH = 1.1
 _FIRST_FIT = 4
@@ -38,7 +43,8 @@ _NEVER = -1
 class Forecast:
     """What the surrogate says of each candidate after a whole training, in the objective's own units as a cost.
 
-    `std_N` is of what can be known before training; what is luck in one training promises no gain.
+    `std_N` is of what can be known before training, and of a part of what is luck in one training: an unseen twin of a
+    known candidate promises little.
     """
 
     mean_N: Floats
@@ -64,9 +70,9 @@ class _Scores:
 
 
 class Guide:
-    """Chooses from a pool, with an eye on how many `trainings` there will be.
+    """Chooses from a pool.
 
-    It begins with `first` and others far from them, unless a prior tells it better.
+    It begins with `first` and, where these are few, others far from them, unless a prior tells it better.
 
     `tell` it every score; the same scores in the same order make the same choices, whenever it was asked.
     """
@@ -78,13 +84,10 @@ class Guide:
         *,
         first: Sequence[int] = (),
         prior: Prior | None = None,
-        trainings: float = math.inf,
     ) -> None:
         check_rungs(tuple(rungs))
         self._pool, self._rungs, self._prior = pool, tuple(rungs), prior
-        worth = min(_FIRST_WORTH, trainings * _FIRST_SHARE) / self._rungs[0]
-        count = max(_FIRST, min(round(worth), len(pool) // _FIRST), len(first))
-        self._first = tuple(first) if prior else spread_out(pool, count, first)
+        self._first = tuple(first) if prior else spread_out(pool, max(_FIRST, len(first)), first)
         self._scores = _Scores()
         self._reached_N = np.full(len(pool), _NEVER, dtype=np.intp)
         self._seconds_N = np.zeros(len(pool))
@@ -175,7 +178,8 @@ class Guide:
         mean_NU = np.stack([mean for mean, _, _ in predicted], axis=1)
         if self._prior is not None:
             mean_NU[:, 0] += self._prior.mean_N
-        return mean_NU, predicted[0][1]
+        _, std_N, chance = predicted[0]
+        return mean_NU, np.hypot(std_N, _LUCK * chance)
 
     @property
     def _lead(self) -> int:
@@ -194,9 +198,10 @@ class Guide:
         span = float(pool.reference_M[lead] - pool.ideal_M[lead])
         lead_N, others_NK = pool.normalised(costs_NM, (lead,))[:, 0], pool.normalised(costs_NM, others)
         front = self._front(np.column_stack((lead_N, others_NK)), busy)
-        return expected_hypervolume_improvement(
-            lead_N, std_N / span, others_NK, lead_N[front], others_NK[front], np.ones(1 + len(others))
-        )
+        asked = lead_N, std_N / span, others_NK, lead_N[front], others_NK[front]
+        volume_N = expected_hypervolume_improvement(*asked, np.ones(1 + len(others)))
+        within_N = expected_front_improvement(*asked, worst=1.0)
+        return _VOLUME * _shares(volume_N) + (1 - _VOLUME) * _shares(within_N)
 
     def _finished(self) -> list[tuple[int, int, tuple[float, ...]]]:
         scores, last = self._scores, len(self._rungs) - 1
@@ -262,6 +267,12 @@ def spread_out(pool: Pool, count: int, first: Sequence[int] = ()) -> tuple[int, 
         chosen.append(int(np.argmax(np.where(promising_N, distance_N, -1.0))))
         distance_N = np.minimum(distance_N, ((places_NX - places_NX[chosen[-1]]) ** 2).sum(axis=1))
     return tuple(chosen)
+
+
+def _shares(gain_N: Floats) -> Floats:
+    """Gains in shares of the greatest, which may be none."""
+    shares_N: Floats = gain_N / max(float(gain_N.max()), 1e-300)
+    return shares_N
 
 
 def _fitted_at(count: int) -> int:

@@ -7,14 +7,13 @@ import numpy as np
 from optuna.samplers import RandomSampler
 from optuna.trial import Trial
 
-from planner.cost_model.candidates import candidates_of
 from planner.search.candidate import Candidate, candidate_key
 from planner.search.evaluation import Predictor, RungStep, Trained
 from planner.search.executor import TrialExecutor
 from planner.search.guide import Guide, Prior
+from planner.search.guide_features import described
 from planner.search.hypervolume import ideal_costs
 from planner.search.journal import Journal
-from planner.search.model_features import accuracy_features
 from planner.search.objective import METRICS, infeasible_reason, objective_costs, predicted_costs, violations
 from planner.search.outcomes import Asked, infeasible_record, rung_score, stopped_record, trained_record
 from planner.search.pool import Pool
@@ -81,11 +80,11 @@ class GuidedRun:
         self._candidates = tuple(entry.candidate for entry in self._entries)
         self._places = {candidate.key: place for place, candidate in enumerate(self._candidates)}
         self._prior = prior
-        pool = pool_of(self._entries, task.section.objectives, journal.result.reference)
+        pool = pool_of(task, self._entries, journal.result.reference)
         self._uncertain = tuple(task.section.objectives[m] for m in pool.uncertain)
         first = [self._places[candidate.key] for candidate in first_candidates(task, screening)]
         before = prior(self._candidates) if prior else None
-        self._guide = Guide(pool, rungs, first=first, prior=before, trainings=budget.trainings)
+        self._guide = Guide(pool, rungs, first=first, prior=before)
         # Every choice is given to it, so that nothing is left to draw.
         journal.study.sampler = RandomSampler(seed=0)
         self._begun: dict[int, _Training] = {}
@@ -141,7 +140,7 @@ class GuidedRun:
         self._candidates = tuple(entry.candidate for entry in self._entries)
         self._places = {candidate.key: place for place, candidate in enumerate(self._candidates)}
         self._models = self._model_keys()
-        pool = pool_of(self._entries, self._task.section.objectives, self._journal.result.reference)
+        pool = pool_of(self._task, self._entries, self._journal.result.reference)
         self._guide.grow(pool, self._prior(self._candidates) if self._prior else None)
 
     def _take_wishes(self) -> None:
@@ -265,8 +264,9 @@ class GuidedRun:
         return objective_costs(metrics, self._uncertain)
 
 
-def pool_of(entries: Sequence[Screened], objectives: Sequence[str], reference: Mapping[str, float]) -> Pool:
+def pool_of(task: SearchTask, entries: Sequence[Screened], reference: Mapping[str, float]) -> Pool:
     """Screened candidates as a guide takes them."""
+    objectives = task.section.objectives
     costs_NM = np.array(
         [
             [np.nan if name in METRICS else objective_costs(entry.costs, [name])[0] for name in objectives]
@@ -274,7 +274,7 @@ def pool_of(entries: Sequence[Screened], objectives: Sequence[str], reference: M
         ]
     )
     return Pool(
-        features_NX=accuracy_features(candidates_of([entry.candidate.model for entry in entries])),
+        features_NX=described(task.space, [entry.candidate for entry in entries]),
         costs_NM=costs_NM,
         reference_M=np.array(objective_costs(reference, objectives)),
         ideal_M=np.array(ideal_costs(objectives)),

@@ -1,9 +1,11 @@
 """What finished and begun trainings say of the accuracy of others: a Gaussian process over features and rungs.
 
-`y(x, s) = f(x) + l(s) h(x) + u(candidate) + noise`, where `l` is 0 at the end of a training and grows to 1 at its
-lowest rung, so that what early scores say of final ones is learned too. Lengthscales, one per feature, and variances
-are those of the highest posterior; the prior of the lengthscales grows with the number of features (Hvarfner et al.
-2024, arXiv 2402.02229).
+`y(x, s) = f(x) + h(x, l(s)) + u(candidate) + noise`. The lateness `l` is 0 at the end of a training and grows to 1 at
+its lowest rung as losses fall, with the root of the share that was trained (a usual exponent: Hestness et al. 2017,
+arXiv 1712.00409). What is still to be gained, `h`, is to equal parts proportional to `l` and a random walk along it, so
+that what early scores say of final ones is learned, and never believed to the letter. Lengthscales, one per feature,
+and variances are those of the highest posterior; the prior of the lengthscales grows with the number of features
+(Hvarfner et al. 2024, arXiv 2402.02229).
 
 Suffixes: O observations, N candidates, X features, P parameters.
 """
@@ -28,8 +30,8 @@ Floats = NDArray[np.float64]
 # Parameters before the lengthscales, as logarithms of variances of standardised values.
 _F, _H, _U, _NOISE = range(4)
 _LEAST_NOISE = 1e-6
-_BASE = np.log(np.array([1.0, 0.3, 0.05, 0.02]))
-_BASE_SPREAD = np.array([1.0, 1.5, 1.5, 1.5])
+_BASE = np.log(np.array([1.0, 4.0, 0.05, 0.02]))
+_BASE_SPREAD = np.array([1.0, 0.7, 1.5, 1.5])
 _LENGTH_SPREAD = 1.0
 # How far the mean of all candidates may lie from the observed one, and may move from the lowest rung to the end.
 _SHIFT, _RUNG_SHIFT = 1.0, 9.0
@@ -146,10 +148,16 @@ def _standard(value_O: Floats) -> tuple[float, float]:
 
 
 def _lateness(share_O: Floats) -> Floats:
-    """0 for a whole training, 1 for the lowest share that was seen; evenly in the logarithm between."""
-    logs_O = -np.log(share_O)
-    most = float(logs_O.max())
-    return logs_O / most if most > 0 else logs_O
+    """0 for a whole training, 1 for the lowest share that was seen."""
+    to_gain_O: Floats = share_O**-0.5 - 1
+    most = float(to_gain_O.max())
+    return to_gain_O / most if most > 0 else to_gain_O
+
+
+def _late_together(late_O: Floats) -> Floats:
+    """[O, O]: the covariance of what is still to be gained at two latenesses, 1 at the lowest rung."""
+    together_OO: Floats = (np.outer(late_O, late_O) + np.minimum(late_O[:, None], late_O)) / 2
+    return together_OO
 
 
 def _squares(left_NX: Floats, right_OX: Floats) -> Floats:
@@ -162,7 +170,7 @@ def _squares(left_NX: Floats, right_OX: Floats) -> Floats:
 def _covariance(theta_P: Floats, seen: Observations, late_O: Floats) -> Floats:
     variances, lengths_X = np.exp(theta_P[:4]), np.exp(theta_P[4:])
     scaled_OX = seen.features_OX / lengths_X
-    late_OO = np.outer(late_O, late_O)
+    late_OO = _late_together(late_O)
     alike_OO = np.exp(-0.5 * _squares(scaled_OX, scaled_OX))
     same_OO = seen.candidate_O[:, None] == seen.candidate_O
     covariance_OO: Floats = alike_OO * (variances[_F] + variances[_H] * late_OO) + variances[_U] * same_OO
@@ -189,7 +197,7 @@ def negative_log_posterior(theta_P: Floats, seen: Observations) -> tuple[float, 
 def _traces(theta_P: Floats, seen: Observations, late_O: Floats, slope_OO: Floats) -> Floats:
     """The trace of `slope_OO` times the covariance's derivative by each parameter."""
     variances, lengths_X = np.exp(theta_P[:4]), np.exp(theta_P[4:])
-    scaled_OX, late_OO = seen.features_OX / lengths_X, np.outer(late_O, late_O)
+    scaled_OX, late_OO = seen.features_OX / lengths_X, _late_together(late_O)
     alike_OO = np.exp(-0.5 * _squares(scaled_OX, scaled_OX))
     weighted_OO = slope_OO * alike_OO
     same_OO = seen.candidate_O[:, None] == seen.candidate_O
