@@ -16,6 +16,8 @@ Positions = NDArray[np.intp]
 
 # A number that changes goes to a neighbour, but so often anywhere.
 _LEAP = 0.2
+# Of a factor with no more places all positions are kept.
+_MOST_IN_TABLE = 1 << 18
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -27,6 +29,7 @@ class FactorMoves:
     _is_number_A: NDArray[np.bool_] = field(init=False)
     _order: tuple[Positions, ...] = field(init=False)
     _rank: tuple[Positions, ...] = field(init=False)
+    _ranks_PA: Positions | None = field(init=False)
 
     def __post_init__(self) -> None:
         axes = self.factor.axes
@@ -39,6 +42,8 @@ class FactorMoves:
         object.__setattr__(self, "_is_number_A", np.array(is_number))
         object.__setattr__(self, "_order", order)
         object.__setattr__(self, "_rank", tuple(np.argsort(one) for one in order))
+        is_small = self.factor.size <= _MOST_IN_TABLE
+        object.__setattr__(self, "_ranks_PA", self._ranks(np.arange(self.factor.size)) if is_small else None)
 
     def mutated(self, place_N: Places, rng: np.random.Generator) -> Places:
         """Each with another choice on one of its axes: a number next to it as a rule, any word."""
@@ -63,13 +68,17 @@ class FactorMoves:
 
     def _apart(self, place_N: Places, rng: np.random.Generator) -> tuple[Positions, NDArray[np.bool_]]:
         """The position of each axis and whether it is drawn; one that is not has any, as it may come to be."""
-        positions_NA = (rng.random((len(place_N), len(self._offered_A))) * self._offered_A).astype(np.intp)
-        is_drawn_NA = np.zeros(positions_NA.shape, dtype=np.bool_)
-        for a, chosen_N in enumerate(self.factor.positions(place_N).values()):
-            is_drawn_NA[:, a] = chosen_N >= 0
-            rows = np.flatnonzero(is_drawn_NA[:, a])
-            positions_NA[rows, a] = self._rank[a][chosen_N[rows]]
-        return positions_NA, is_drawn_NA
+        ranks_NA = self._ranks(place_N) if self._ranks_PA is None else self._ranks_PA[place_N]
+        is_drawn_NA = ranks_NA >= 0
+        any_NA = (rng.random(ranks_NA.shape, dtype=np.float32) * self._offered_A).astype(np.intp)
+        return np.where(is_drawn_NA, ranks_NA, np.minimum(any_NA, self._offered_A - 1)), is_drawn_NA
+
+    def _ranks(self, place_N: Places) -> Positions:
+        """[N, A]: the positions of all axes in order of size, -1 where one is not drawn."""
+        positions = self.factor.positions(place_N).values()
+        # The last entry is for position -1.
+        ranks = [np.append(rank, -1)[chosen_N] for rank, chosen_N in zip(self._rank, positions, strict=True)]
+        return np.stack(ranks, axis=1)
 
     def _together(self, positions_NA: Positions) -> Places:
         chosen = {axis.name: self._order[a][positions_NA[:, a]] for a, axis in enumerate(self.factor.axes)}

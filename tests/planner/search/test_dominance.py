@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -29,16 +30,23 @@ def test_ranking_ends_once_enough_have_a_rank() -> None:
     assert non_domination_ranks(costs_NM, most=2).tolist() == [0, 1, 2, 2, 2, 2]
 
 
-def test_the_compiled_loop_is_the_plain_one() -> None:
-    from planner.search.dominance_kernel import keep_undominated
+@pytest.mark.parametrize("name", ["keep_undominated", "keep_undominated_of_three"])
+def test_the_compiled_loops_are_the_plain_ones(name: str) -> None:
+    from planner.search import dominance_kernel
 
-    costs_NM = np.random.default_rng(0).integers(0, 4, size=(60, 3)).astype(np.float64)
+    kernel = getattr(dominance_kernel, name)
+    costs_NM = np.random.default_rng(0).integers(0, 7, size=(90, 3)).astype(np.float64)
     ordered_NM = costs_NM[np.lexsort(costs_NM.T[::-1])]
-    compiled_N, plain_N = np.zeros(60, dtype=np.bool_), np.zeros(60, dtype=np.bool_)
-    keep_undominated(ordered_NM, compiled_N)
-    keep_undominated.py_func(ordered_NM, plain_N)
+    compiled_N, plain_N = np.zeros(90, dtype=np.bool_), np.zeros(90, dtype=np.bool_)
+    kernel(ordered_NM, compiled_N)
+    kernel.py_func(ordered_NM, plain_N)
     assert np.array_equal(compiled_N, plain_N)
     assert np.array_equal(plain_N, non_dominated(ordered_NM))
+
+
+def test_a_long_front_is_told_from_what_lies_behind_it() -> None:
+    points_NM = np.random.default_rng(3).random((3_000, 3))
+    assert front_of(points_NM).tolist() == np.flatnonzero(non_dominated(points_NM)).tolist()
 
 
 def test_ends_are_crowded_by_nothing_and_others_by_their_neighbours() -> None:
