@@ -50,16 +50,21 @@ def train(
     if not 0 < share <= 1:
         raise InputError(f"training: share must be in (0, 1], but got {share}")
     _check_trainable(spec)
+    if config.device.startswith("cuda") and not torch.cuda.is_available():
+        raise InputError(f"training.device: {config.device!r} is not on this machine")
     for part in (splits.train, splits.validation, splits.test):
         _check_part(spec, part)
     with _threads(config.threads):
         run = TrainingRun(spec, splits.train, config, progress)
         _fit(run, splits, checkpoints, share)
         best_epoch = int(np.argmin(run.losses)) + 1 if run.is_over else 0
+        test = _score(run.model, splits.test)
+        validation = run.scores[best_epoch - 1] if best_epoch else _score(run.model, splits.validation)
+        run.model.to("cpu")
         return TrainingResult(
             spec=spec,
-            test=_score(run.model, splits.test),
-            validation=run.scores[best_epoch - 1] if best_epoch else _score(run.model, splits.validation),
+            test=test,
+            validation=validation,
             validation_log_losses=tuple(run.losses),
             epochs=len(run.losses),
             best_epoch=best_epoch,
@@ -77,12 +82,12 @@ def predict(model: RecommendationModel, dataset: Dataset) -> NDArray[np.float64]
     """
     _check_part_ids(dataset, model.spec.features)
     model.eval()
-    rows = TrainingRows(dataset)
+    rows = TrainingRows(dataset, next(model.parameters()).device)
     begins = range(0, max(len(rows), 1), _PREDICTION_BATCH)
     batches = [slice(begin, begin + _PREDICTION_BATCH) for begin in begins]
     with least_work(model):
-        logits_N = torch.cat([model(rows.dense_NF[batch], rows.ids(batch)) for batch in batches])
-    probabilities_N: NDArray[np.float64] = torch.sigmoid(logits_N.double()).numpy()
+        logits_N = torch.cat([model(rows.dense(batch), rows.ids(batch)) for batch in batches])
+    probabilities_N: NDArray[np.float64] = torch.sigmoid(logits_N.double()).cpu().numpy()
     return probabilities_N
 
 

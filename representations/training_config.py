@@ -1,5 +1,6 @@
 """How a model is trained, what is told while it is, and what comes out: plain data, without torch."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Checkpoints", "DenseOptimizer", "Precision", "TrainingConfig", "TrainingProgress", "TrainingResult"]
 
+_DEVICE = re.compile(r"cpu|cuda(:\d+)?")
 DenseOptimizer = Literal["adam", "sgd"]
 Precision = Literal["float32", "bfloat16"]
 
@@ -26,7 +28,8 @@ class TrainingConfig:
     epochs without a better validation log loss, and the best epoch's weights are kept. `unknown_share` of all ids is
     replaced by 0 while training, at random, so that id 0 (missing, unseen) is learned. `maximum_rows` trains on the
     latest rows only. With `precision` bfloat16, matrix products run in it (autocast) while weights stay float32.
-    `threads` is torch's thread count meanwhile; with 1, equal seeds give equal results.
+    `threads` is torch's thread count meanwhile; with 1, equal seeds give equal results on the CPU. `device` is torch's
+    name of where the model trains (`cpu`, `cuda`, `cuda:1`); rows stay in main memory and go there batch by batch.
     """
 
     epochs: int = 2
@@ -40,11 +43,14 @@ class TrainingConfig:
     maximum_rows: int | None = None
     dense_optimizer: DenseOptimizer = "adam"
     precision: Precision = "float32"
+    device: str = "cpu"
 
     def __post_init__(self) -> None:
         for name, known in (("dense_optimizer", get_args(DenseOptimizer)), ("precision", get_args(Precision))):
             if getattr(self, name) not in known:
                 raise InputError(f"training.{name}: must be one of {known}, but got {getattr(self, name)!r}")
+        if not _DEVICE.fullmatch(self.device):
+            raise InputError(f"training.device: must be cpu, cuda or cuda:N, but got {self.device!r}")
         for name in ("epochs", "batch_size", "patience", "threads", "maximum_rows"):
             if name != "maximum_rows" or self.maximum_rows is not None:
                 require_integer(f"training.{name}:", getattr(self, name), minimum=1)
@@ -91,7 +97,7 @@ class TrainingResult:
 
     `epochs` counts those run, `best_epoch` (from 1) is whose weights `model` has; 0 says that the training was stopped
     early, and metrics and model are those of that moment. `seconds` and `samples_per_s` are of
-    the training steps alone, without validation and test; a process's first step loads or compiles kernels, so that few
+    the training steps alone, without validation and test, and `model` is on the CPU; a process's first step loads or compiles kernels, so that few
     steps seem slow.
     """
 

@@ -47,9 +47,11 @@ class TrainingRun:
         progress: Callable[[TrainingProgress], None] | None = None,
     ) -> None:
         latest = rows.take(slice(-config.maximum_rows, None)) if config.maximum_rows else rows
-        self._rows = TrainingRows(latest)
+        self._device = torch.device(config.device)
+        self._rows = TrainingRows(latest, self._device)
         self.model = build_model(spec, config.seed)
         keep_frequent(self.model, latest)
+        self.model.to(self._device)
         self.config, self._progress = config, progress
         self._generator = torch.Generator().manual_seed(config.seed)
         self._dense_optimizer, self._table_optimizer = _optimizers(self.model, config)
@@ -153,9 +155,9 @@ class TrainingRun:
 
     def _update(self, rows_B: Tensor) -> float:
         self._dense_optimizer.param_groups[0]["lr"] = self.config.learning_rate * (1 - self.step / self.steps)
-        with torch.autocast("cpu", torch.bfloat16, enabled=self.config.precision == "bfloat16"):
-            logits_B = self.model(self._rows.dense_NF[rows_B], self._rows.ids(rows_B, self._masked))
-        loss = binary_cross_entropy_with_logits(logits_B.float(), self._rows.labels_N[rows_B])
+        with torch.autocast(self._device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"):
+            logits_B = self.model(self._rows.dense(rows_B), self._rows.ids(rows_B, self._masked))
+        loss = binary_cross_entropy_with_logits(logits_B.float(), self._rows.labels(rows_B))
         self._dense_optimizer.zero_grad()
         torch.autograd.backward(loss)
         self._dense_optimizer.step()

@@ -34,7 +34,10 @@ WarmStart = Annotated[
 ]
 TrialCpus = Annotated[int, typer.Option("--trial-cpus", min=1, help="CPUs of a trial on Ray.")]
 TrialGpus = Annotated[
-    float, typer.Option("--trial-gpus", min=0.0, help="GPUs of a trial on Ray; a part of one will do.")
+    float,
+    typer.Option(
+        "--trial-gpus", min=0.0, help="GPUs of a trial, which then trains there; a part of one will do on Ray."
+    ),
 ]
 Build = Annotated[
     int | None,
@@ -87,7 +90,14 @@ def search(
     with job.progress.stage("fitting the cost model"):
         cost_model = fit_cost_model(job.study, data, job.workspace)
     earlier = tuple(folder / "search" if (folder / "search").is_dir() else folder for folder in warm_start or ())
-    options = SearchOptions(trials=trials, hours=hours, finalist_seeds=seeds, storage=storage, warm_start=earlier)
+    options = SearchOptions(
+        trials=trials,
+        hours=hours,
+        finalist_seeds=seeds,
+        storage=storage,
+        warm_start=earlier,
+        device="cuda" if trial_gpus else "cpu",
+    )
     if build is not None:
         _show_built(_build(job, data, cost_model, options, build), json=json)
         return

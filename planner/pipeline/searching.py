@@ -88,26 +88,28 @@ class StudyTrainer:
     """Trains a candidate on the study's rows; picklable, so that it can travel to a Ray worker.
 
     What a training that stops at a rung needs to go on lies in the folder `carried`, which workers of other machines
-    must share to find it; without one, each rung trains from the beginning.
+    must share to find it; without one, each rung trains from the beginning. `device` is torch's name of where models
+    train, on whichever machine that is.
     """
 
     splits: Splits
     section: TrainingSection
     rungs: tuple[float, ...] = (1.0,)
     carried: Path | None = None
+    device: str = "cpu"
 
     def __post_init__(self) -> None:
         check_rungs(self.rungs)
 
     def __call__(self, spec: ModelSpec, seed: int, /) -> Trained:
         """Train `spec` from `seed` and judge it on the validation rows; test rows are only reported."""
-        result = train(trainable_spec(spec), self.splits, training_config(self.section, seed))
+        result = train(trainable_spec(spec), self.splits, training_config(self.section, seed, self.device))
         return self._judged(result, spec, result.seconds)
 
     def train_rung(self, spec: ModelSpec, seed: int, step: RungStep, /) -> Trained:
         """Train `spec` up to a rung; `seconds` are of the whole call, judging included."""
         begin_s = time.perf_counter()
-        config, share = training_config(self.section, seed), self.rungs[step.rung]
+        config, share = training_config(self.section, seed, self.device), self.rungs[step.rung]
         if self.carried is None:
             result = train(trainable_spec(spec), self.splits, config, share=share)
         else:
@@ -143,7 +145,7 @@ def served_model(
     return served, validation, test
 
 
-def training_config(section: TrainingSection, seed: int) -> TrainingConfig:
+def training_config(section: TrainingSection, seed: int, device: str = "cpu") -> TrainingConfig:
     """The study's training budget as the training loop takes it."""
     given: dict[str, Any] = {} if section.learning_rate is None else {"learning_rate": section.learning_rate}
     return TrainingConfig(
@@ -151,6 +153,7 @@ def training_config(section: TrainingSection, seed: int) -> TrainingConfig:
         batch_size=section.batch_size,
         maximum_rows=section.rows,
         seed=seed,
+        device=device,
         **given,
     )
 
@@ -180,7 +183,8 @@ class SearchOptions:
     """What a call may ask beyond the study: None leaves the study's own.
 
     `storage` is the URL of a database that keeps the trials, `warm_start` the folders of earlier searches, from which a
-    guided search takes what to expect.
+    guided search takes what to expect. `device` is where trials train, as torch calls it; one search may go on on
+    another, whose results differ by rounding.
     """
 
     trials: int | None = None
@@ -189,6 +193,7 @@ class SearchOptions:
     finalist_seeds: int | None = None
     storage: str | None = None
     warm_start: tuple[Path, ...] = ()
+    device: str = "cpu"
 
     def __post_init__(self) -> None:
         if self.hours is not None and not 0 < self.hours < math.inf:
@@ -221,6 +226,7 @@ def search_study(
         section=section.training,
         rungs=(*section.rungs, 1.0),
         carried=(workspace.search / "carried").resolve(),
+        device=options.device,
     )
     with progress.stage(f"searching {wanted} candidates", wanted) as stage:
 

@@ -106,6 +106,12 @@ def test_predicting_leaves_deduplication_and_streaming_as_they_were(splits: Spli
     assert switches == [(enabled, enabled)] * 2
 
 
+@pytest.mark.skipif(torch.cuda.is_available(), reason="is there")
+def test_a_device_that_is_not_there_is_refused(splits: Splits) -> None:
+    with pytest.raises(InputError, match="'cuda' is not on this machine"):
+        train(SPEC, splits, TrainingConfig(device="cuda"))
+
+
 def test_a_loss_that_is_not_finite_stops_training(splits: Splits) -> None:
     with pytest.raises(MeasurementError, match=r"training of 'small': the loss is (nan|inf) at step"):
         train(SPEC, splits, TrainingConfig(learning_rate=1e30, batch_size=64))
@@ -137,6 +143,7 @@ def test_models_without_dense_features_train(splits: Splits) -> None:
         ({"batch_size": 2.5}, "training.batch_size: must be an integer, but got 2.5"),
         ({"learning_rate": "x"}, "training.learning_rate: must be a number, but got 'x'"),
         ({"dense_optimizer": "lamb"}, "training.dense_optimizer: must be one of .*, but got 'lamb'"),
+        ({"device": "tpu"}, "training.device: must be cpu, cuda or cuda:N, but got 'tpu'"),
         ({"precision": "float8"}, "training.precision: must be one of .*, but got 'float8'"),
     ],
 )
