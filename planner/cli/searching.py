@@ -35,9 +35,7 @@ WarmStart = Annotated[
 TrialCpus = Annotated[int, typer.Option("--trial-cpus", min=1, help="CPUs of a trial on Ray.")]
 TrialGpus = Annotated[
     float,
-    typer.Option(
-        "--trial-gpus", min=0.0, help="GPUs of a trial, which then trains there; a part of one will do on Ray."
-    ),
+    typer.Option("--trial-gpus", min=0.0, help="GPUs of a trial, which then trains there; a part of one will do."),
 ]
 Build = Annotated[
     int | None,
