@@ -99,8 +99,7 @@ class Backlog:
         starts = np.arange(0, used, together)
         count_G, latency_ms_G = np.add.reduceat(count_T, starts), np.add.reduceat(self.latency_ms_T, starts)
         mean_G = latency_ms_G[count_G > 0] / count_G[count_G > 0]
-        errors = [float(np.var(mean_G[cut:])) / (len(mean_G) - cut) for cut in range(len(mean_G) // 2)]
-        cut = int(np.argmin(errors))
+        cut = int(np.argmin(_squared_errors(mean_G)[: len(mean_G) // 2]))
         is_apart = cut and abs(mean_G[:cut].mean() - mean_G[cut:].mean()) > _SIGMAS_APART * mean_G[cut:].std()
         return cut / len(mean_G) if is_apart else 0.0
 
@@ -113,3 +112,12 @@ class Backlog:
         self.most_ms_TD[:half] = np.maximum(self.most_ms_TD[0::2], self.most_ms_TD[1::2])
         self.most_ms_TD[half:] = 0.0
         self.bin_ms *= 2
+
+
+def _squared_errors(mean_G: Floats) -> Floats:
+    """For each cut, the squared standard error of the mean of the values from there on."""
+    apart_G = (mean_G - mean_G.mean())[::-1]
+    left_G = np.arange(1.0, len(apart_G) + 1)
+    variance_G = np.cumsum(apart_G**2) / left_G - (np.cumsum(apart_G) / left_G) ** 2
+    errors_G: Floats = (variance_G / left_G)[::-1]
+    return errors_G

@@ -60,6 +60,7 @@ class _Builder:
     groups: dict[object, LaneGroup] = field(default_factory=dict)
     lanes: dict[object, Lane] = field(default_factory=dict)
     tables: dict[object, PathTables] = field(default_factory=dict)
+    small: dict[object, bool] = field(default_factory=dict)
     chunks: dict[object, Chunk] = field(default_factory=dict)
     means: dict[object, float] = field(default_factory=dict)
     policies: dict[int, Policy] = field(default_factory=dict)
@@ -74,7 +75,10 @@ class _Builder:
         structure = (id(plan.paths), id(plan.devices), id(plan.caches), queries)
         if structure not in self.tables:
             self.tables[structure] = compile_paths(plan)
+            self.small[structure] = _fits(self.tables[structure])
         tables = self.tables[structure]
+        if not self.small[structure]:
+            return False
         if load.sizes not in self.means:
             self.means[load.sizes] = mean_size(load.sizes)
         choice = plan.policy if policy is None else policy
@@ -106,17 +110,21 @@ class _Builder:
         return LaneGroup(tables=tables, chunk=self.chunks[key], warmup=warmup_of(plan.workload.queries))
 
 
+def _fits(tables: PathTables) -> bool:
+    arrays = tables.arrays
+    few_times = len(arrays.service_ms_SP) * len(arrays.device_P) <= _MOST_SERVICE_TIMES
+    return bool(arrays.servers_D.sum() <= _MOST_SERVERS) and few_times
+
+
 def _can_share(rule: Rule, tables: PathTables) -> bool:
     """One path, or tiers whose last entry always passes, without scatter that routing would have to see through."""
-    arrays = tables.arrays
-    if arrays.servers_D.sum() > _MOST_SERVERS or len(arrays.service_ms_SP) * len(arrays.device_P) > _MOST_SERVICE_TIMES:
-        return False
     if rule.options_O.size:
         return False
     if rule.kind == FIXED:
         return True
-    always = bool(np.all(np.isinf(rule.limit_ms_CE[:, -1]))) and rule.rate_per_ms_E[-1] <= 0
-    return rule.kind == TIERED and always and not arrays.uncertain_D.any()
+    # A plan that can share has one class of queries.
+    always = rule.limit_ms_CE[0, -1] == np.inf and rule.rate_per_ms_E[-1] <= 0
+    return rule.kind == TIERED and bool(always) and not tables.arrays.uncertain_D.any()
 
 
 def _has_conditions(plan: Plan) -> bool:

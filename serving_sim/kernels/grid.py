@@ -32,8 +32,9 @@ _LATEST_MS = np.float32(1e30)
 class GridRule(NamedTuple):
     """A tiered rule with limits for each scenario, on paths that all of them share.
 
-    The last entry has to pass always. Least and most are over the scenarios, to leave out what none can take. `worth_P`
-    is a path's correct predictions per sample. The servers of device d are rows `first_D[d]` and those after it.
+    The last entry has to pass always. Least and most are over the scenarios, to leave out what none can take;
+    `passes_E` says which entries pass in all of them. `worth_P` is a path's correct predictions per sample. The servers
+    of device d are rows `first_D[d]` and those after it.
     """
 
     path_E: Ints
@@ -42,6 +43,7 @@ class GridRule(NamedTuple):
     rate_per_ms_EM: Singles
     most_ms_E: Singles
     least_rate_E: Singles
+    passes_E: NDArray[np.bool_]
     device_P: Ints
     first_D: Ints
     servers_D: Ints
@@ -81,11 +83,16 @@ def serve_grid(gap_N: Singles, size_N: Ints, factor_N: Singles, rule: GridRule, 
 
 
 @njit(cache=True, nogil=True)
-def _serve_block(  # noqa: C901, PLR0912 (a call for each query and path costs as much as what it does)
+def _serve_block(  # noqa: C901, PLR0912, PLR0915 (a call for each query and path costs as much as what it does)
     gap_N: Singles, size_N: Ints, factor_N: Singles, rule: GridRule, state: GridState
 ) -> None:
     path_E, tier_E, most_ms_E, least_rate_E = rule.path_E, rule.tier_E, rule.most_ms_E, rule.least_rate_E
-    limit_ms_EM, rate_per_ms_EM, worth_P = rule.limit_ms_EM, rule.rate_per_ms_EM, rule.worth_P
+    limit_ms_EM, rate_per_ms_EM, passes_E, worth_P = (
+        rule.limit_ms_EM,
+        rule.rate_per_ms_EM,
+        rule.passes_E,
+        rule.worth_P,
+    )
     device_P, first_D, servers_D = rule.device_P, rule.first_D, rule.servers_D
     service_ms_SP, gap_ms_M, sla_ms_M = rule.service_ms_SP, rule.gap_ms_M, rule.sla_ms_M
     left_ms_VM, latency_ms_QM, chosen_M, spare_M, block_GM, block_queries_PM, block_busy_ms_PM, _, _, _, _ = state
@@ -105,14 +112,30 @@ def _serve_block(  # noqa: C901, PLR0912 (a call for each query and path costs a
             row, mark = first_D[device_P[path]], np.float32(path)
             if seen_P[path] != query:
                 seen_P[path], candidate_P[candidates], candidates = query, path, candidates + 1
-            if tier_E[entry] != tier:
-                tier, spare_M[:] = tier_E[entry], _LATEST_MS
-            for lane in range(lanes):
-                done_ms, chosen, best_ms = left_ms_VM[row, lane] + service_ms, chosen_M[lane], spare_M[lane]
-                passes = (done_ms <= limit_ms_EM[entry, lane]) & (rate_per_ms_EM[entry, lane] * service_ms <= size)
-                tried_ms = done_ms if passes else never
-                chosen_M[lane] = mark if tried_ms <= best_ms else chosen
-                spare_M[lane] = min(best_ms, tried_ms)
+            begins, tier = tier_E[entry] != tier, tier_E[entry]
+            # One loop would do for all four; three of them read and write less than that.
+            if passes_E[entry] and begins:
+                for lane in range(lanes):
+                    chosen_M[lane] = mark
+                    spare_M[lane] = left_ms_VM[row, lane] + service_ms
+            elif passes_E[entry]:
+                for lane in range(lanes):
+                    done_ms, chosen, best_ms = left_ms_VM[row, lane] + service_ms, chosen_M[lane], spare_M[lane]
+                    chosen_M[lane] = mark if done_ms <= best_ms else chosen
+                    spare_M[lane] = min(best_ms, done_ms)
+            elif begins:
+                for lane in range(lanes):
+                    done_ms, chosen = left_ms_VM[row, lane] + service_ms, chosen_M[lane]
+                    passes = (done_ms <= limit_ms_EM[entry, lane]) & (rate_per_ms_EM[entry, lane] * service_ms <= size)
+                    chosen_M[lane] = mark if passes else chosen
+                    spare_M[lane] = done_ms if passes else _LATEST_MS
+            else:
+                for lane in range(lanes):
+                    done_ms, chosen, best_ms = left_ms_VM[row, lane] + service_ms, chosen_M[lane], spare_M[lane]
+                    passes = (done_ms <= limit_ms_EM[entry, lane]) & (rate_per_ms_EM[entry, lane] * service_ms <= size)
+                    tried_ms = done_ms if passes else never
+                    chosen_M[lane] = mark if tried_ms <= best_ms else chosen
+                    spare_M[lane] = min(best_ms, tried_ms)
         for candidate in range(candidates):
             path = candidate_P[candidate]
             service_ms = service_ms_SP[size_N[query], path] * factor
@@ -123,20 +146,20 @@ def _serve_block(  # noqa: C901, PLR0912 (a call for each query and path costs a
                 latency_ms_QM[query, lane] = done_ms if is_own else before_ms
                 spare_M[lane] = worth if is_own else before
             for lane in range(lanes):
-                left_ms_VM[row, lane] += service_ms if chosen_M[lane] == mark else none
-            for lane in range(lanes):
-                is_own = chosen_M[lane] == mark
-                block_queries_PM[path, lane] += one if is_own else none
-                block_busy_ms_PM[path, lane] += service_ms if is_own else none
+                is_own, left_ms = chosen_M[lane] == mark, left_ms_VM[row, lane]
+                queries, busy_ms = block_queries_PM[path, lane], block_busy_ms_PM[path, lane]
+                added_ms = service_ms if is_own else none
+                left_ms_VM[row, lane] = left_ms + added_ms
+                block_queries_PM[path, lane] = queries + (one if is_own else none)
+                block_busy_ms_PM[path, lane] = busy_ms + added_ms
         for device in range(servers_D.size):
             _sort(first_D[device], first_D[device] + servers_D[device], left_ms_VM)
         for lane in range(lanes):
-            block_GM[LATE_SUM, lane] += one if latency_ms_QM[query, lane] > sla_ms_M[lane] else none
-        for lane in range(lanes):
-            worth = spare_M[lane]
-            block_GM[IN_SLA_SUM, lane] += worth if latency_ms_QM[query, lane] <= sla_ms_M[lane] else none
-        for lane in range(lanes):
-            block_GM[CORRECT_SUM, lane] += spare_M[lane]
+            worth, is_late = spare_M[lane], latency_ms_QM[query, lane] > sla_ms_M[lane]
+            late, correct, in_sla = block_GM[LATE_SUM, lane], block_GM[CORRECT_SUM, lane], block_GM[IN_SLA_SUM, lane]
+            block_GM[LATE_SUM, lane] = late + (one if is_late else none)
+            block_GM[CORRECT_SUM, lane] = correct + worth
+            block_GM[IN_SLA_SUM, lane] = in_sla + (none if is_late else worth)
 
 
 @njit(cache=True, nogil=True)

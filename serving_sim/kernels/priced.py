@@ -148,7 +148,7 @@ def _learn(device: int, server: int, learned: LearnedArrays) -> None:
 
 
 # The three below do as `start_waiting`, `expected_wait_ms` and `note_query` of the file on serving, and learn.
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _start_waiting(device: int, now_ms: float, waiting: WaitingArrays, learned: LearnedArrays) -> None:
     _, _, _, factor_DW, path_DW, begun_factor_DC, begun_path_DC = learned
     first_D, count_D, work_ms_D, start_ms_DW, mean_ms_DW, server_DW, begun_ms_DC, begun_mean_ms_DC = waiting
@@ -165,7 +165,7 @@ def _start_waiting(device: int, now_ms: float, waiting: WaitingArrays, learned: 
     first_D[device], count_D[device], work_ms_D[device] = first, count, work_ms
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _expected_wait_ms(device: int, now_ms: float, servers: int, waiting: WaitingArrays) -> float:
     _, _, work_ms_D, _, _, _, begun_ms_DC, begun_mean_ms_DC = waiting
     least_ms, left_ms, mean_ms = np.inf, 0.0, 0.0
@@ -178,7 +178,7 @@ def _expected_wait_ms(device: int, now_ms: float, servers: int, waiting: Waiting
     return float(max(least_ms, (left_ms + work_ms_D[device]) / servers - ahead_ms))
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _note_query(
     place: tuple[int, int, int],
     now_ms: float,
@@ -289,7 +289,7 @@ def _condition(factor: float, idle_ms: float, condition_F: Floats, device: int, 
     return float(change)
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _look(
     now_ms: float,
     servers_D: Ints,
@@ -301,7 +301,8 @@ def _look(
     """Put the expected wait in place of the one that will be, where a router cannot know it."""
     for device in range(servers_D.size):
         if uncertain_D[device]:
-            _start_waiting(device, now_ms, waiting, learned)
+            if waiting[1][device] > 0:
+                _start_waiting(device, now_ms, waiting, learned)
             if wait_ms_D[device] > 0:
                 wait_ms_D[device] = _expected_wait_ms(device, now_ms, servers_D[device], waiting)
 

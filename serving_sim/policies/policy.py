@@ -109,13 +109,14 @@ def batched_rule(rule: Rule, *, samples: int, wait_ms: float) -> Rule:
 def _rule(kind: int, entries: Sequence[Entry], servers_of_path: Sequence[int], options: Sequence[float] = ()) -> Rule:
     if not entries:
         raise InputError("paths: a policy needs at least one path, but got none")
-    limits = [np.atleast_1d(np.array(entry.limit_ms, dtype=np.float64)) for entry in entries]
+    limits = [entry.limit_ms if isinstance(entry.limit_ms, tuple) else (entry.limit_ms,) for entry in entries]
+    classes = max(map(len, limits))
     rates = [entry.rate_per_ms / servers_of_path[entry.path] if entry.rate_per_ms else 0.0 for entry in entries]
     return Rule(
         kind=kind,
         path_E=np.array([entry.path for entry in entries], dtype=np.int64),
         tier_E=np.array([entry.tier for entry in entries], dtype=np.int64),
-        limit_ms_CE=np.stack(np.broadcast_arrays(*limits), axis=1),
+        limit_ms_CE=np.array([one * classes if len(one) == 1 else one for one in limits], dtype=np.float64).T.copy(),
         rate_per_ms_E=np.array(rates, dtype=np.float64),
         options_O=np.array(options, dtype=np.float64),
     )

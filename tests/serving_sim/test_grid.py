@@ -113,6 +113,7 @@ def test_python_does_what_is_compiled() -> None:
         rate_per_ms_EM=np.array([[1, 1, 1], [1, 1, 1], [0, 0, 0]], dtype=singles),
         most_ms_E=np.array([9, 9, np.inf], dtype=singles),
         least_rate_E=np.array([1, 1, 0], dtype=singles),
+        passes_E=np.array([False, False, True]),
         device_P=np.array([0, 1]),
         first_D=np.array([0, 2]),
         servers_D=np.array([2, 1]),
