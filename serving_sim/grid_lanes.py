@@ -70,7 +70,7 @@ def _grid_rule(group: LaneGroup, lanes: Sequence[Lane]) -> GridRule:
     paths, rule = group.tables.arrays, lanes[0].rule
     limit_ms_EM = _singles(np.stack([lane.rule.limit_ms_CE[0] for lane in lanes], axis=1))
     rate_per_ms_EM = _singles(np.stack([lane.rule.rate_per_ms_E for lane in lanes], axis=1))
-    passes_E: NDArray[np.bool_] = np.isinf(limit_ms_EM).all(axis=1) & (rate_per_ms_EM <= 0).all(axis=1)
+    passes_E = np.asarray((np.isinf(limit_ms_EM) & (rate_per_ms_EM <= 0)).all(axis=1))
     return GridRule(
         path_E=rule.path_E,
         tier_E=rule.tier_E,
