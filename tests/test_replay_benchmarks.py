@@ -16,7 +16,7 @@ from serving_sim.replay.comparison import compare_run
 from tests.benchmarks import capacity, replay
 from tests.benchmarks.measured_components import with_measured_components
 from tests.benchmarks.replay_plan import stand_in_plan
-from tests.benchmarks.rising_load import blocks, crossing, find_highest
+from tests.benchmarks.rising_load import blocks, crossing, find_highest, halves
 from tests.serving_sim.replay.plans import MODELS, one_path_plan, real_plan, served
 
 RATES = (100.0, 200.0, 400.0)
@@ -37,6 +37,12 @@ def test_a_pass_has_a_block_for_each_rate_and_a_pause_between() -> None:
     for place in (1, 2):
         first = np.flatnonzero(block_N == place)[0]
         assert queries.arrival_ms_N[first] - queries.arrival_ms_N[first - 1] >= 1000
+
+
+def test_each_block_has_two_halves_however_short_it_is() -> None:
+    arrival_ms_N = np.concatenate([np.linspace(5, 405, 9), np.linspace(1500, 5499, 9)])
+    half_N = halves(arrival_ms_N, np.repeat([0, 1], 9))
+    assert half_N.tolist() == [0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 0, 0, 1, 1]
 
 
 def test_the_highest_rate_of_a_known_server_is_found_with_an_interval() -> None:

@@ -14,7 +14,7 @@ from serving_sim.plan import Plan
 from serving_sim.replay import LiveTrace, Queries, draw_queries, serve_live
 from tests.benchmarks.intervals import mean_interval
 
-__all__ = ["HighestRate", "blocks", "crossing", "find_highest", "serve_rising"]
+__all__ = ["HighestRate", "blocks", "crossing", "find_highest", "halves", "serve_rising"]
 
 _PAUSE_MS = 1000.0
 _HALVES_MS = 1000.0
@@ -59,7 +59,7 @@ def find_highest(
     load = plan.workload
     found, open_ended = [], 0
     for trace, block_N in served:
-        half_N = (trace.queries.arrival_ms_N // _HALVES_MS).astype(int) % 2
+        half_N = halves(trace.queries.arrival_ms_N, block_N)
         for half in (0, 1):
             masks = [(block_N == place) & (half_N == half) for place in range(len(rates))]
             values = [float(np.percentile(trace.latency_ms_N[mask_N], load.percentile)) for mask_N in masks]
@@ -69,6 +69,16 @@ def find_highest(
     return HighestRate(
         qps=float(np.mean(found)), low_qps=low, high_qps=high, found_qps=tuple(found), open_ended=open_ended
     )
+
+
+def halves(arrival_ms_N: NDArray[np.float64], block_N: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Which half each query is of: seconds of its block by turns, or the block's two halves where it is shorter."""
+    half_N = np.zeros(len(block_N), dtype=np.int64)
+    for place in np.unique(block_N):
+        is_own_N = block_N == place
+        since_ms = arrival_ms_N[is_own_N] - arrival_ms_N[is_own_N].min()
+        half_N[is_own_N] = (since_ms // min(_HALVES_MS, since_ms.max() / 2)).astype(np.int64) % 2
+    return half_N
 
 
 def crossing(rates: Sequence[float], latencies_ms: Sequence[float], sla_ms: float) -> float:
