@@ -7,6 +7,7 @@ import pytest
 from planner.distributed import EmbeddingTable
 from planner.distributed.paper_models import Assumptions
 from tests.benchmarks.zionex import BENCHMARK
+from tests.benchmarks.zionex_claims import hidden_all_reduce
 from tests.benchmarks.zionex_memory import cache_figures
 from tests.benchmarks.zionex_page import describe
 from tests.benchmarks.zionex_row import Row, Unit, verdict
@@ -41,6 +42,18 @@ def test_predicted_hit_rates_are_within_two_points_of_the_replay() -> None:
     for figures in cache_figures():
         assert figures["predicted"] == pytest.approx(figures["replayed"], abs=0.02)
         assert figures["forecast"] == pytest.approx(figures["second_half"], abs=0.02)
+
+
+def test_another_half_message_leaves_published_bandwidths_as_they_are() -> None:
+    for half_message_bytes in (0.0, 64e6):
+        inter = Setting(half_message_bytes=half_message_bytes).cluster.inter
+        seconds = inter.seconds("all_to_all", 256e6, nodes=16, devices_per_node=8)
+        assert 256e6 / seconds == pytest.approx(7e9, rel=0.001)
+
+
+def test_an_all_reduce_in_turn_counts_as_hidden_only_as_far_as_it_is() -> None:
+    setting = Setting(assumptions=Assumptions(tables=40), is_network_shared=True)
+    assert hidden_all_reduce(setting) < 0.9
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from typing import Any
 
 from planner.distributed.paper_models import Assumptions
 from tests.benchmarks.benchmark import Benchmark, Figures, main
-from tests.benchmarks.zionex_assumptions import assumption_rows, constant_rows, wrong_hardware
+from tests.benchmarks.zionex_assumptions import assumption_rows, constant_rows, reading_rows, wrong_hardware
 from tests.benchmarks.zionex_charts import charts
 from tests.benchmarks.zionex_claims import (
     Beside,
@@ -18,8 +18,8 @@ from tests.benchmarks.zionex_claims import (
     scaling_rows,
     throughput_rows,
 )
-from tests.benchmarks.zionex_dhe import dhe_figures, dhe_rows
-from tests.benchmarks.zionex_fit import SPREAD, Fit, fit_model_a
+from tests.benchmarks.zionex_dhe import dhe_figures, dhe_rows, matched_figures
+from tests.benchmarks.zionex_fit import CHOSEN, SPREAD, Fit, fit_model_a
 from tests.benchmarks.zionex_memory import cache_figures, memory_rows
 from tests.benchmarks.zionex_page import describe
 from tests.benchmarks.zionex_row import Row
@@ -27,21 +27,22 @@ from tests.benchmarks.zionex_setup import NODES, Setting
 
 __all__ = ["BENCHMARK"]
 
-_COUNTS = (1000, 1025, 1050, 1075, 1100, 1125, 1150, 1175, 1200)
+_QUICK_COUNTS = (900,)
 _NODES = (1, 2, 4, 8, 16)
 
 
 def _measure(quick: bool) -> Figures:
-    fit = fit_model_a(_COUNTS[2:7:2] if quick else _COUNTS)
+    fit = fit_model_a(CHOSEN, _QUICK_COUNTS if quick else ())
     nodes = (1, NODES) if quick else _NODES
     dhe, cache = dhe_figures((512, 2048) if quick else (256, 512, 2048, 8192)), cache_figures()
+    matched = matched_figures()
     rows = [
         *throughput_rows(fit),
         *communication_rows(fit),
         *scaling_rows(fit),
         *gain_rows(fit),
         *memory_rows(),
-        *dhe_rows(dhe, fit),
+        *dhe_rows(dhe, matched, fit),
         *pipelining_rows(fit, nodes),
         *_cache_rows(cache),
         *_stated_rows(),
@@ -49,10 +50,12 @@ def _measure(quick: bool) -> Figures:
     return {
         "fit": asdict(fit),
         "rows": [row.to_object() for row in rows],
+        "readings": [] if quick else reading_rows(),
         "assumptions": assumption_rows(fit, quick=quick),
         "constants": constant_rows(fit),
         "wrong_hardware": wrong_hardware(fit),
         "dhe": dhe,
+        "dhe_matched": matched,
         "cache": cache,
         "scaling": _scaling(fit, nodes),
         "timeline": _timeline(fit),

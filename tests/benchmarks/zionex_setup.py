@@ -9,6 +9,7 @@ from planner.distributed import Cluster, EmbeddingTable, Placement, Shard, Shard
 from planner.distributed.constraints import TableConstraint
 from planner.distributed.iteration import IterationTime, TrainingJob, predict_iteration
 from planner.distributed.iteration.training_job import CollectiveDtype
+from planner.distributed.network import Network
 from planner.distributed.paper_models import Assumptions, paper_job
 from planner.distributed.shard_costs import RooflineCosts
 from planner.distributed.sharding import plan_sharding
@@ -20,6 +21,8 @@ FP32: Collectives = ("float32", "float32")
 FP16: Collectives = ("float16", "bfloat16")
 NODES = 16
 _BATCH = 512
+# Of the messages whose bandwidths the paper gives.
+_PUBLISHED_BYTES = 256e6
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,8 +30,9 @@ class Setting:
     """One model under one set of assumptions.
 
     `compute_share` is the part of the benchmark's GEMM rate that its dense layers reach. `node_exponent` and
-    `half_message_bytes` are of the network between nodes, the catalogue's where None. Fewer nodes hold fewer rows.
-    `is_free` plans model F by any scheme, not by rows alone.
+    `half_message_bytes` are of the network between nodes, the catalogue's where None; with another half message, one of
+    256 MB still takes as long as published. Fewer nodes hold fewer rows. `is_free` plans model F by any scheme, not by
+    rows alone.
     """
 
     model: str = "A"
@@ -53,7 +57,7 @@ class Setting:
         if self.node_exponent is not None:
             inter = replace(inter, node_exponent={"all_to_all": self.node_exponent})
         if self.half_message_bytes is not None:
-            inter = replace(inter, half_message_bytes=self.half_message_bytes)
+            inter = _with_half_message(inter, self.half_message_bytes)
         rates = {dtype: rate * self.compute_share for dtype, rate in base.flops_per_s.items()}
         return replace(base, flops_per_s=rates, inter=inter)
 
@@ -85,6 +89,13 @@ class Setting:
     def time(self) -> IterationTime:
         """What an iteration takes."""
         return predict_iteration(self.job, self.plan)
+
+
+def _with_half_message(network: Network, half_message_bytes: float) -> Network:
+    """Another half message, and rates at which messages of the published size take as long as before."""
+    factor = (_PUBLISHED_BYTES + half_message_bytes) / (_PUBLISHED_BYTES + network.half_message_bytes)
+    rates = {name: rate * factor for name, rate in network.bandwidth_bytes_per_s.items()}
+    return replace(network, half_message_bytes=half_message_bytes, bandwidth_bytes_per_s=rates)
 
 
 @lru_cache(maxsize=256)
