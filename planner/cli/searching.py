@@ -147,7 +147,7 @@ def _show_search(result: "SearchResult", study: Path, out: Path, page: Path) -> 
     counts = f"{len(result.trials)} trials ({', '.join((f'{len(result.feasible)} trained', *others))})"
     counts += f", hypervolume {result.hypervolume:.4f}"
     columns = ("trial", "candidate", *map(objective_title, names), "why it is here")
-    print_table(f"Pareto front of {counts}", columns, rows, text_columns=2)
+    print_table(f"Pareto front of {counts}", columns, rows, text_columns=2, folding=(len(columns) - 1,))
     print_lines(_choices(result))
     trades = [(one, reasons[one.number]) for one in result.pareto]
     print_lines(
