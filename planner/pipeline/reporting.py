@@ -10,6 +10,7 @@ from planner.cost_model.validation import ValidationReport
 from planner.cost_model.whole_models import WholeModelProvider
 from planner.mapping.algorithm import MappingResult
 from planner.mapping.decision import Decision
+from planner.mapping.tables import mapping_tables
 from planner.pipeline.data import StudyData
 from planner.pipeline.search_report import search_inputs
 from planner.pipeline.serving import Serving
@@ -76,7 +77,10 @@ def report_inputs(
         profile=profile,
         validation=ValidationInputs.of(validation) if validation else None,
         search=search_inputs(study, cost_model, search, chosen),
-        mapping=MappingInputs(decisions=tuple(_decision(one, search) for one in mapping.decisions)),
+        mapping=MappingInputs(
+            decisions=tuple(_decision(one, search) for one in mapping.decisions),
+            tables=tuple(asdict(table) for table in mapping_tables(mapping)[1:]),
+        ),
         serving=serving.to_inputs(),
     )
 

@@ -77,10 +77,12 @@ class MappingInputs:
     """Why the plan holds the paths it holds.
 
     `decisions`: one row per step and device with `device`, `role`, `candidate` (None where the step took none) and
-    `reason`, as `planner.mapping` records them, and where known `representation` and `parameter_bytes`.
+    `reason`, as `planner.mapping` records them, and where known `representation` and `parameter_bytes`. `tables`: what
+    was found beside them, each with `title`, `columns`, `rows` of as many texts, `text_columns` and `notes`.
     """
 
     decisions: Rows
+    tables: Rows = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,6 +1,6 @@
 """The mapping: which representations stand on which devices, what they take of the budgets, and why."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -62,7 +62,7 @@ def mapping_section(plan_object: Mapping[str, Any] | None, mapping: MappingInput
         short="Mapping",
         prose=(_prose(plan, kept_known=bool(decisions)),),
         charts=_memory_charts(memory),
-        tables=tables + _decision_tables(decisions),
+        tables=tables + _decision_tables(decisions) + tuple(_text_tables(mapping.tables if mapping else ())),
         notes=plan.notes,
     )
 
@@ -116,6 +116,19 @@ def _decision_tables(decisions: Rows) -> tuple[Table, ...]:
         columns = tuple(replace(column, note="") for column in _DECISIONS)
         tables.append(Table(name="left_out", caption="Passed over, and why", columns=columns, rows=left))
     return tuple(tables)
+
+
+def _text_tables(found: Rows) -> Iterator[Table]:
+    """What the mapping found beside its decisions, as it was written."""
+    for place, one in enumerate(found):
+        keys = [f"column_{i}" for i in range(len(one["columns"]))]
+        columns = tuple(
+            Column(key=key, title=title[:1].upper() + title[1:], kind="text" if i < one["text_columns"] else "words")
+            for i, (key, title) in enumerate(zip(keys, one["columns"], strict=True))
+        )
+        rows = tuple(dict(zip(keys, row, strict=True)) for row in one["rows"])
+        note = "; ".join(one["notes"])
+        yield Table(name=f"mapping_{place}", caption=one["title"], columns=columns, rows=rows, note=note)
 
 
 def _prose(plan: Plan, *, kept_known: bool) -> str:

@@ -6,6 +6,7 @@ from planner.report import ReportInputs, ServingInputs
 from planner.report.blocks import Chart, Column, Section, Table
 from planner.report.components import component_rows
 from planner.report.facts import serving_facts
+from planner.report.inputs import MappingInputs
 from planner.report.mapping import mapping_section, memory_rows, path_rows
 from planner.report.origin import origin_section, study_rows
 from planner.report.pareto import front_rows, pareto_rows, search_section
@@ -177,6 +178,15 @@ def test_budgets_that_are_hardly_touched_are_left_to_the_table() -> None:
     section = mapping_section(replace(plan, devices=large).to_object(), None)
     assert not section.charts
     assert "budget_share" in {column.key for column in section.tables[0].filled_columns}
+
+
+def test_what_the_mapping_found_beside_its_decisions_is_told() -> None:
+    beside = {"title": "More memory", "columns": ["device", "gain"], "rows": [["gpu", "+1 %"]], "text_columns": 1}
+    mapping = MappingInputs(decisions=(), tables=({**beside, "notes": ["gap 2 %"]},))
+    table = mapping_section(sample_plan().to_object(), mapping).tables[-1]
+    assert (table.caption, table.note) == ("More memory", "gap 2 %")
+    assert [(column.title, column.kind) for column in table.columns] == [("Device", "text"), ("Gain", "words")]
+    assert table.rows == ({"column_0": "gpu", "column_1": "+1 %"},)
 
 
 def test_the_last_class_of_sizes_ends_with_the_workload() -> None:
