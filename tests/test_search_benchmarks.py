@@ -21,6 +21,7 @@ from tests.benchmarks.rivals.plain_search import optuna_search, random_search
 from tests.benchmarks.search_methods import METHODS
 from tests.benchmarks.search_noise import search_clicks, summary, whole_tables
 from tests.benchmarks.search_replay import Curve, TableTrainer, curve_of, front_keys, run_method, share_to
+from tests.benchmarks.search_seeds import read_scatter
 from tests.benchmarks.search_table import (
     SCHEMA,
     FinishedTraining,
@@ -105,9 +106,8 @@ def test_a_share_is_where_the_mean_stays_above() -> None:
 
 
 @pytest.mark.slow
-def test_the_whole_front_is_found_with_all_trainings(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "FOUND_WITH", 1.0)
-    found = search.front_found(TABLE, predict, (0,))
+def test_the_whole_front_is_found_with_all_trainings() -> None:
+    found = search.front_found(TABLE, predict, (0,), 0.002, share=1.0)
     assert found["exactly"] == found["as_good"] == 1.0
     assert found["trained_s"] <= TABLE.seconds + 1e-6
 
@@ -143,6 +143,13 @@ def test_the_shipped_table_is_whole() -> None:
     assert all(0.5 < row.test.auc < 0.85 for row in table.trainings.values())
 
 
+def test_trainings_from_other_seeds_tell_how_much_of_a_score_is_chance() -> None:
+    scatter = read_scatter(read_table())
+    assert (scatter.candidates, scatter.trainings) == (16, 64)
+    assert 0.002 < scatter.validation < 0.008
+    assert scatter.alike == pytest.approx(2.77 * scatter.validation, rel=0.01)
+
+
 def test_generated_clicks_are_read_by_the_loader(tmp_path: Path) -> None:
     clicks = PlantedClicks(planted=(5, 9), noise=(400,))
     write_clicks(tmp_path / "clicks.tsv", 600, clicks)
@@ -174,18 +181,19 @@ def test_the_page_tells_what_was_reached_and_what_was_not() -> None:
         for name in METHODS
     ]
     front = {"objectives": ["auc", "parameter_bytes"], "front_size": 5, "exactly": 0.4, "as_good": 0.8}
-    front |= {"allowed": 18, "trainings": 2}
+    front |= {"allowed": 18, "trainings": 2, "by_chance": 0.3}
     report = {
         "candidates": 20, "table_s": 100.0, "limits": {"parameter_bytes": 1e6, "latency_ms": 2.0},
         "budget_s": 15.0, "seeds": 5, "methods": rows, "budget_share_to_random": 0.2, "budget_share_to_tpe": None,
         "budget_share_to_nsga2": 0.4, "fronts": [front], "space_size": 1e12, "screened": 1000,
         "screened_per_s": 2e5, "screened_front": 30,
         "curves": {name: [0.0, 0.2, 0.3] for name in METHODS},
+        "seed_noise": {"validation": 0.004, "test": 0.004, "candidates": 16, "trainings": 64},
         "live": [{"method": "ours", "volume": 0.3, "trainings": 4, "steps": 9}],
     }  # fmt: skip
     page = "\n".join(search.BENCHMARK.describe(report))
     assert "| Optuna TPE | 0.3000 | 5.0 | 0.500 | not reached | 20.0% |" in page
-    assert "| auc, parameter_bytes | 5 | 40.0% | 80.0% |" in page
+    assert "| auc, parameter_bytes | 5 | 40.0% | 80.0% | 30.0% |" in page
     assert "1,000 different candidates were priced and compared by evolution at 200,000 per second" in page
     assert search.BENCHMARK.charts is not None
     assert search.BENCHMARK.charts(report)["search"].startswith("<svg")

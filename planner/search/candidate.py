@@ -3,6 +3,7 @@
 import hashlib
 import json
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import cast
 
 from planner.search.space import Choices
@@ -61,6 +62,7 @@ def placed_key(key: str, choices: Choices) -> str:
     return hashlib.sha256(" ".join((key, *where)).encode()).hexdigest()[:16] if where else key
 
 
+@lru_cache(maxsize=4096)
 def candidate_key(model: ModelSpec) -> str:
     """A hash of all but the name: different choices may make the same model, which need not be trained twice."""
     body = json.dumps(model.renamed("").to_object(), sort_keys=True)

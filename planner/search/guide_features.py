@@ -18,7 +18,7 @@ from planner.search.space_features import SpaceFeatures
 __all__ = ["described"]
 
 # A few dozen trainings tell nothing of more numbers than these.
-_MOST_NUMBERS = 64
+_MOST_NUMBERS = 48
 
 
 def described(space: SearchSpace, candidates: Sequence[Candidate]) -> Floats:

@@ -65,6 +65,23 @@ def test_early_scores_tell_of_final_ones() -> None:
     assert np.abs(mean_N - truth_N).mean() < 0.5 * np.abs(few - truth_N).mean()
 
 
+def test_scores_that_rise_late_are_not_given_up_for_others_early_ones() -> None:
+    """Half of the candidates look alike until a third of their training, and end better than the others."""
+    rng = np.random.default_rng(3)
+    features_OX = np.column_stack((rng.integers(0, 2, 24) * 2.0 - 1, rng.normal(size=24)))
+    is_late_O = features_OX[:, 0] > 0
+    final_O = np.where(is_late_O, 0.2, 0.25) + 0.01 * features_OX[:, 1]
+    early_O, whole = np.where(is_late_O, 0.5, 0.3), np.array([0, 1, 2, *np.flatnonzero(is_late_O)[:2]])
+    seen = Observations(
+        features_OX=np.vstack((features_OX, features_OX[whole])),
+        candidate_O=np.concatenate((np.arange(24), whole)),
+        share_O=np.concatenate((np.full(24, 1 / 9), np.ones(len(whole)))),
+        value_O=np.concatenate((early_O, final_O[whole])),
+    )
+    mean_N, _ = fit_surrogate(seen).predict(features_OX, np.arange(24))
+    assert mean_N[is_late_O].mean() < mean_N[~is_late_O].mean() - 0.02
+
+
 def observe_first(seen: Observations, count: int) -> Observations:
     return Observations(
         features_OX=seen.features_OX[:count],
