@@ -5,13 +5,14 @@ import json
 import logging
 import os
 import tempfile
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import optuna
-from optuna.exceptions import StorageInternalError
+from optuna.exceptions import ExperimentalWarning, StorageInternalError
 from optuna.storages import BaseStorage, JournalStorage
 from optuna.storages.journal import JournalFileBackend
 
@@ -39,9 +40,15 @@ def open_study(directory: Path, objectives: Sequence[str], storage: str | None =
     kept = _journal(directory / JOURNAL) if storage is None else _database(storage)
     name = _STUDY_NAME if storage is None else f"recplan-{_digest(directory)}"
     with _quiet():
-        return optuna.create_study(
+        study = optuna.create_study(
             study_name=name, storage=kept, directions=directions(objectives), load_if_exists=True
         )
+    if study.metric_names is None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ExperimentalWarning)
+            # optuna-dashboard would number the objectives.
+            study.set_metric_names(list(objectives))
+    return study
 
 
 @contextmanager

@@ -38,6 +38,11 @@ def test_a_study_is_resumed_from_its_file(tmp_path: Path) -> None:
     assert [trial.values for trial in open_study(tmp_path, OBJECTIVES).trials] == [[0.7, 1.0]]
 
 
+def test_objectives_bear_their_names_for_whoever_reads_the_study(tmp_path: Path) -> None:
+    open_study(tmp_path, OBJECTIVES)
+    assert open_study(tmp_path, OBJECTIVES).metric_names == list(OBJECTIVES)
+
+
 @pytest.mark.parametrize("cut", [1, 37, 120])
 def test_a_torn_last_line_is_cut_off_and_the_study_goes_on(tmp_path: Path, cut: int) -> None:
     finish_one(tmp_path)
