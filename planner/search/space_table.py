@@ -1,13 +1,13 @@
 """A space as a reader sees it: what is offered under each name, why that is the default, and how much it comes to."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 
 from planner.search.factors import Axis, Factor
 from planner.search.search_space import SearchSpace
 from planner.study import GroupSection, SpaceSection
 
-__all__ = ["REASONS", "OfferedChoice", "offered_choices", "size_text"]
+__all__ = ["REASONS", "OfferedChoice", "merged_groups", "offered_choices", "size_text"]
 
 # What each choice is for, and why its default is what it is.
 REASONS: Mapping[str, str] = {
@@ -36,19 +36,38 @@ REASONS: Mapping[str, str] = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OfferedChoice:
-    """One axis of a space; `group` is empty for choices of the whole model, `only_for` says where it is drawn."""
+    """One axis of a space; `group` is empty for choices of the whole model, `only_for` says where it is drawn.
+
+    `default` is what is offered where a study says nothing; empty where that is the study's own model, device or batch.
+    """
 
     group: str
     name: str
     offered: tuple[str | int | float, ...]
     only_for: str
-    is_default: bool
+    default: tuple[str | int | float, ...]
     reason: str
+
+    @property
+    def is_default(self) -> bool:
+        """Whether the study leaves the choice as it is."""
+        return self.offered == self.default
 
 
 def offered_choices(space: SearchSpace) -> tuple[OfferedChoice, ...]:
     """Every choice of the space in the order in which it is drawn."""
     return tuple(choice for factor in space.factors for choice in _of_factor(factor))
+
+
+def merged_groups(choices: Sequence[OfferedChoice]) -> tuple[OfferedChoice, ...]:
+    """The choices with groups that offer the same told once, under all of their names."""
+    rows_of: dict[str, list[OfferedChoice]] = {}
+    for choice in choices:
+        rows_of.setdefault(choice.group, []).append(replace(choice, group=""))
+    alike: dict[tuple[OfferedChoice, ...], list[str]] = {}
+    for group, rows in rows_of.items():
+        alike.setdefault(tuple(rows), []).append(group)
+    return tuple(replace(row, group=", ".join(groups)) for rows, groups in alike.items() for row in rows)
 
 
 def size_text(space: SearchSpace) -> str:
@@ -66,7 +85,7 @@ def _of_factor(factor: Factor) -> Iterator[OfferedChoice]:
             name=axis.name,
             offered=axis.offered,
             only_for=_only_for(axis, factor),
-            is_default=axis.offered == _default(axis.name, is_group=bool(factor.name)),
+            default=_default(axis.name, is_group=bool(factor.name)),
             reason=REASONS[axis.name],
         )
 
@@ -78,8 +97,9 @@ def _only_for(axis: Axis, factor: Factor) -> str:
     return " and ".join(f"{name} {', '.join(sorted(map(str, wanted)))}" for name, wanted in some.items())
 
 
-def _default(name: str, *, is_group: bool) -> object:
+def _default(name: str, *, is_group: bool) -> tuple[str | int | float, ...]:
     """What is offered where a study says nothing; groups take what they leave out from the space."""
     own = {part.name: getattr(GroupSection(), part.name) for part in fields(GroupSection)} if is_group else {}
     value = own.get(name)
-    return getattr(SpaceSection(), name, None) if value is None else value
+    found: tuple[str | int | float, ...] = getattr(SpaceSection(), name, ()) if value is None else value
+    return found
