@@ -63,10 +63,10 @@ def _show_placement(answer: "ShardAnswer") -> None:
     )
     print_table(
         "Memory",
-        ("memory", "tables", "of", "fullest rank", "has"),
+        ("memory", "tables", "of", "fullest rank", "all else", "has"),
         [
-            (row["tier"], *_bytes(row, ("held_bytes", "tier_bytes", "fullest_bytes", "device_bytes")))
-            for row in memory_rows(answer.plan)
+            (row["tier"], *_bytes(row, ("held_bytes", "tier_bytes", "fullest_bytes", "other_bytes", "device_bytes")))
+            for row in memory_rows(answer.plan, answer.time.job)
         ],
     )
 

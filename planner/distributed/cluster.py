@@ -1,5 +1,6 @@
 """Clusters that train: nodes of devices, their tiers of memory, and the networks in and between nodes."""
 
+import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -108,6 +109,23 @@ class Cluster:
     def with_nodes(self, nodes: int) -> "Cluster":
         """The cluster with another number of nodes."""
         return replace(self, nodes=nodes)
+
+    def with_reserved(self, bytes_per_device: float) -> "Cluster":
+        """The cluster with less of its fastest memory: so much is taken on every device.
+
+        Raises:
+            InputError: a device has no more than that, or the bytes are negative.
+        """
+        require_at_least("reserved_bytes", bytes_per_device, 0, f"cluster {self.name}")
+        first = self.tiers[0]
+        taken = math.ceil(bytes_per_device) * (self.devices_per_node if first.per_host else 1)
+        if taken and taken >= first.bytes:
+            owner = "host" if first.per_host else "device"
+            raise InputError(
+                f"cluster {self.name}: {first.name} has {first.bytes:,} bytes per {owner}, but layers, activations and "
+                f"buffers take {taken:,}"
+            )
+        return replace(self, tiers=(replace(first, bytes=first.bytes - taken), *self.tiers[1:]))
 
     def to_object(self) -> dict[str, Any]:
         """The cluster as plain data, as `read_cluster` takes it."""

@@ -1,11 +1,12 @@
 """What would make tables fit: one change at a time, each as small as it can be, compared in bytes."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from planner.distributed.cluster import Cluster
+from planner.distributed.cluster import Cluster, MemoryTier
 from planner.distributed.constraints import TableConstraint
 from planner.distributed.preparation import prepare
 from planner.distributed.search.assignment import Assignment
@@ -25,13 +26,14 @@ _MOST_CONSTRAINTS = 20
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Request:
-    """What a plan was asked for."""
+    """What a plan was asked for; `cluster` is without the `reserved_bytes` of every device's fastest memory."""
 
     tables: tuple[EmbeddingTable, ...]
     cluster: Cluster
     batch_per_rank: int
     constraints: tuple[TableConstraint, ...]
     costs: ShardCosts
+    reserved_bytes: float = 0.0
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -133,15 +135,22 @@ def _with_more_memory(request: Request) -> Iterator[Remedy]:
         for _ in range(_BISECTIONS):
             middle = (low + high) / 2
             low, high = (low, middle) if fits(_scaled(request, tier.name, middle)) else (middle, high)
-        enough = round(tier.bytes * high)
         count = request.cluster.nodes if tier.per_host else request.cluster.ranks
-        owner = "host" if tier.per_host else "device"
-        added = (enough - tier.bytes) * count
+        added = round(tier.bytes * high) - tier.bytes
+        has = tier.bytes + _reserved(request, tier)
         yield Remedy(
-            added,
-            f"{format_bytes(enough)} ({enough:,} bytes) of {tier.name} per {owner} instead of "
-            f"{format_bytes(tier.bytes)} (adds {format_bytes(added)} in all)",
+            added * count,
+            f"{format_bytes(has + added)} ({has + added:,} bytes) of {tier.name} per "
+            f"{'host' if tier.per_host else 'device'} instead of {format_bytes(has)} (adds "
+            f"{format_bytes(added * count)} in all)",
         )
+
+
+def _reserved(request: Request, tier: MemoryTier) -> int:
+    """What the cluster's own tier has beside."""
+    if tier != request.cluster.tiers[0]:
+        return 0
+    return math.ceil(request.reserved_bytes) * (request.cluster.devices_per_node if tier.per_host else 1)
 
 
 def _scaled(request: Request, tier: str, factor: float) -> Request:

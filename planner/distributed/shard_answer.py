@@ -12,7 +12,9 @@ from planner.distributed.comms.plan_calls import plan_calls
 from planner.distributed.comms.result import CommsResult, ReplayedCall, measured_cluster, replay_beside_predicted
 from planner.distributed.interop.comparison import PlannerRow
 from planner.distributed.interop.runnable import RunnableCosts
+from planner.distributed.iteration.device_memory import device_memory
 from planner.distributed.iteration.iteration_time import IterationTime
+from planner.distributed.iteration.training_job import TrainingJob
 from planner.distributed.plan import ShardingPlan
 from planner.distributed.plan_difference import difference_of_phases, difference_of_plans
 from planner.distributed.scaling import ScalingPoint, scaling_curve
@@ -71,7 +73,8 @@ class ShardAnswer:
             "max_over_mean": plan.max_over_mean,
             "max_over_lower_bound": plan.max_over_lower_bound,
             "schemes": scheme_rows(plan),
-            "memory": memory_rows(plan),
+            "memory": memory_rows(plan, self.outcomes[0].scenario.job),
+            "device_memory": asdict(device_memory(self.outcomes[0].scenario.job)),
             "iteration_ms": time.iteration_ms,
             "qps": time.qps,
             "exposed_comm_share": time.exposed_comm_share,
@@ -126,6 +129,7 @@ def planned_under(request: ShardRequest, scenario: Scenario) -> ShardingPlan:
         batch_per_rank=job.batch_per_rank,
         constraints=request.constraints if is_asked else kept,
         costs=RunnableCosts(inner=costs) if request.for_torchrec else costs,
+        reserved_bytes=device_memory(job).total_bytes,
     )
 
 
@@ -193,17 +197,22 @@ def scheme_rows(plan: ShardingPlan) -> Rows:
     return sorted(rows, key=lambda row: -row["bytes"])
 
 
-def memory_rows(plan: ShardingPlan) -> Rows:
-    """`tier, held_bytes, tier_bytes, fullest_bytes, device_bytes` of each tier of the cluster."""
+def memory_rows(plan: ShardingPlan, job: TrainingJob) -> Rows:
+    """`tier, held_bytes, tier_bytes, fullest_bytes, other_bytes, device_bytes` of each tier of the cluster.
+
+    `other_bytes` are what layers, activations and buffers take on each device beside the tables.
+    """
+    other_bytes = round(device_memory(job).total_bytes)
     return [
         {
             "tier": tier.name,
             "held_bytes": int(plan.rank_bytes(tier.name).sum()),
             "tier_bytes": plan.cluster.tier_bytes(tier.name),
             "fullest_bytes": int(plan.rank_bytes(tier.name).max()),
+            "other_bytes": 0 if place else other_bytes,
             "device_bytes": tier.bytes // (plan.cluster.devices_per_node if tier.per_host else 1),
         }
-        for tier in plan.cluster.tiers
+        for place, tier in enumerate(plan.cluster.tiers)
     ]
 
 

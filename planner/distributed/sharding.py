@@ -18,6 +18,7 @@ from planner.distributed.search.packing import Stuck
 from planner.distributed.search.solving import solve
 from planner.distributed.shard_costs import RooflineCosts, ShardCosts
 from planner.distributed.tables import EmbeddingTable
+from profiles.units import format_bytes
 
 __all__ = ["plan_sharding", "price_placements"]
 
@@ -29,25 +30,30 @@ def plan_sharding(
     batch_per_rank: int,
     constraints: Sequence[TableConstraint] = (),
     costs: ShardCosts | None = None,
+    reserved_bytes: float = 0.0,
 ) -> ShardingPlan:
     """The plan with the least load on its slowest rank that the search finds, and a bound that no plan beats.
 
+    `reserved_bytes` of the fastest memory are taken on every device by others than tables (`device_memory` of a job).
     The search is deterministic; neither the order of tables nor the numbering of nodes and of ranks in them matters.
 
     Raises:
-        InputError: no tables, a name twice, a batch below 1, bad constraints, or a table that no allowed scheme cuts.
+        InputError: no tables, a name twice, a batch below 1, bad constraints, a table that no allowed scheme cuts, or
+            more reserved than there is.
         InfeasiblePlanError: the tables do not fit; names them, the shortage in bytes and the smallest remedy.
     """
     start = time.perf_counter()
     costs = RooflineCosts() if costs is None else costs
+    usable = cluster.with_reserved(reserved_bytes) if reserved_bytes else cluster
     request = Request(
         tables=tuple(tables),
-        cluster=cluster,
+        cluster=usable,
         batch_per_rank=batch_per_rank,
         constraints=tuple(constraints),
         costs=costs,
+        reserved_bytes=reserved_bytes,
     )
-    prepared = prepare(tables, cluster, batch_per_rank=batch_per_rank, constraints=constraints, costs=costs)
+    prepared = prepare(tables, usable, batch_per_rank=batch_per_rank, constraints=constraints, costs=costs)
     if prepared.homeless_units:
         raise _infeasible(request, prepared, None)
     solution = solve(prepared.problem)
@@ -85,8 +91,15 @@ def _infeasible(request: Request, prepared: Prepared, stuck: Stuck | None) -> In
     )
     others = f"; others: {'; '.join(changes[1:])}" if changes[1:] else ""
     return InfeasiblePlanError(
-        f"tables do not fit {request.cluster.name}: {shortage.sentence}; {advice}{others}",
+        f"tables do not fit {request.cluster.name}: {shortage.sentence}{_beside(request)}; {advice}{others}",
         tables=shortage.tables,
         shortage_bytes=shortage.bytes,
         changes=changes,
     )
+
+
+def _beside(request: Request) -> str:
+    if not request.reserved_bytes:
+        return ""
+    taken, name = format_bytes(request.reserved_bytes), request.cluster.tiers[0].name
+    return f", beside {taken} of {name} a device for layers, activations and buffers"

@@ -11,6 +11,7 @@ from typing import Any
 from planner.distributed.cluster import Cluster
 from planner.distributed.iteration.component_times import ComponentTimes
 from planner.distributed.iteration.dense_stack import DenseStack
+from planner.distributed.iteration.device_memory import device_memory
 from planner.distributed.iteration.iteration_time import IterationTime
 from planner.distributed.iteration.model import predict_iteration
 from planner.distributed.iteration.training_job import CollectiveDtype, TrainingJob
@@ -69,7 +70,13 @@ def planned(scenario: Scenario) -> ShardingPlan:
     if not job.tables:
         return without_tables(scenario)
     costs = RooflineCosts(forward_dtype=job.forward_dtype, backward_dtype=job.backward_dtype)
-    return plan_sharding(job.tables, cluster, batch_per_rank=job.batch_per_rank, costs=costs)
+    return plan_sharding(
+        job.tables,
+        cluster,
+        batch_per_rank=job.batch_per_rank,
+        costs=costs,
+        reserved_bytes=device_memory(job).total_bytes,
+    )
 
 
 def without_tables(scenario: Scenario) -> ShardingPlan:

@@ -8,6 +8,7 @@ import numpy as np
 from planner.distributed.cluster import Cluster
 from planner.distributed.hbm_cache import IdReuse
 from planner.distributed.iteration.component_times import ComponentTimes
+from planner.distributed.iteration.device_memory import device_memory
 from planner.distributed.iteration.embedding_traffic import embedding_traffic
 from planner.distributed.iteration.iteration_tasks import (
     COMPUTE_STREAMS,
@@ -23,11 +24,8 @@ from planner.distributed.plan import ShardingPlan
 from profiles.errors import InputError
 from profiles.units import MS_PER_S
 
-__all__ = ["dense_bytes", "on_cluster", "predict_iteration"]
+__all__ = ["on_cluster", "predict_iteration"]
 
-# float32 values per parameter that every rank holds: weight and gradient, then the optimizer's moments.
-_VALUES_HELD = {None: 2, "sgd": 2, "adagrad": 3, "adam": 4}
-_FLOAT_BYTES = 4
 # What a transfer may hide behind.
 _HIDDEN_BY = {
     **dict.fromkeys(NETWORK_STREAMS, COMPUTE_STREAMS),
@@ -60,7 +58,7 @@ def predict_iteration(
         job.batch_per_rank,
         forward_bytes=BYTES_PER_NUMBER[job.forward_dtype],
         backward_bytes=BYTES_PER_NUMBER[job.backward_dtype],
-        reserved_bytes=dense_bytes(job),
+        reserved_bytes=device_memory(job).total_bytes,
         reuse=reuse,
     )
     issued = iteration_tasks(job, plan, traffic, times)
@@ -93,11 +91,6 @@ def on_cluster(plan: ShardingPlan, cluster: Cluster) -> ShardingPlan:
             f"cluster {cluster.name}: the plan is for {ours[0]} x {ours[1]} devices, not {theirs[0]} x {theirs[1]}"
         )
     return replace(plan, cluster=cluster)
-
-
-def dense_bytes(job: TrainingJob) -> float:
-    """What the dense part takes on every rank: weights, gradients and optimizer state."""
-    return float(job.dense_parameters * _VALUES_HELD[job.dense_optimizer] * _FLOAT_BYTES)
 
 
 def _check_tables(job: TrainingJob, plan: ShardingPlan) -> None:

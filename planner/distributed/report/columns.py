@@ -15,6 +15,7 @@ MEMORY = (
     Column(key="held_bytes", title="Tables", kind="bytes", note="weights and optimizer state, on all ranks"),
     Column(key="tier_bytes", title="Of", kind="bytes"),
     Column(key="fullest_bytes", title="Fullest rank", kind="bytes"),
+    Column(key="other_bytes", title="All else", kind="bytes", note="layers, activations and buffers on each device"),
     Column(key="device_bytes", title="Has", kind="bytes"),
 )
 PLACEMENTS = (

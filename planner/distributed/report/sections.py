@@ -109,7 +109,7 @@ def _placement_section(answer: ShardAnswer) -> Section:
     )
     tables = (
         _table("schemes", "How tables are cut", columns.SCHEMES, scheme_rows(answer.plan), half=True),
-        _table("memory", "What they hold", columns.MEMORY, memory_rows(answer.plan), half=True),
+        _table("memory", "What they hold", columns.MEMORY, memory_rows(answer.plan, answer.time.job), half=True),
         _table("placements", "Where each table lies, the largest first", columns.PLACEMENTS, placement_rows(answer)),
     )
     return Section(anchor="placement", title="Where the tables lie", short="Placement", charts=(chart,), tables=tables)

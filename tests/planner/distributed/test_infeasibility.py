@@ -29,6 +29,15 @@ def test_the_smallest_change_comes_first_and_works() -> None:
     plan_sharding(tables, small_cluster(3, 2, hbm_bytes=3_300_000), batch_per_rank=8)
 
 
+def test_what_is_reserved_is_said_and_counted_in_the_memory_that_would_fit() -> None:
+    tables = [table("a", rows=10**5), table("b", rows=10**5)]
+    error = refusal(tables, small_cluster(2, 2, hbm_bytes=3_400_000), reserved_bytes=100_000)
+    assert "beside 100 kB of hbm a device for layers, activations and buffers" in str(error)
+    more = next(change for change in error.changes if "of hbm per device instead of 3.4 MB" in change)
+    enough = int(more.split("(")[1].split(" bytes")[0].replace(",", ""))
+    plan_sharding(tables, small_cluster(2, 2, hbm_bytes=enough), batch_per_rank=8, reserved_bytes=100_000)
+
+
 def test_a_constraint_that_stands_in_the_way_is_named() -> None:
     pinned = TableConstraint(table="a", schemes=("table_wise",))
     error = refusal([table("a", rows=10**5)], small_cluster(1, 4, hbm_bytes=4_000_000), constraints=[pinned])

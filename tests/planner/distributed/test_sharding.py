@@ -70,6 +70,19 @@ def test_what_the_device_cannot_hold_goes_to_the_host() -> None:
     assert "memory priced" in made.bound_kind
 
 
+def test_what_others_take_of_a_device_is_left_to_them() -> None:
+    cluster = small_cluster(1, 1, hbm_bytes=1_400_000, ddr_bytes=10**7)
+    tables = [table("a", rows=10**4), table("b", rows=10**4)]
+    whole, less = (
+        plan_sharding(tables, cluster, batch_per_rank=64, reserved_bytes=reserved) for reserved in (0.0, 700_000.0)
+    )
+    assert whole.rank_bytes("ddr").sum() == 0
+    assert less.rank_bytes("hbm").max() <= 700_000 < less.rank_bytes("hbm").sum() + less.rank_bytes("ddr").sum()
+    assert less.cluster == cluster
+    with pytest.raises(InputError, match="hbm has 1,400,000 bytes per device, but layers"):
+        plan_sharding(tables, cluster, batch_per_rank=64, reserved_bytes=2e6)
+
+
 def test_memory_of_a_host_is_shared_by_its_devices() -> None:
     tables = [table(f"t{index}", rows=10**4) for index in range(4)]
     only_ddr = TableConstraint(table="*", tiers=("ddr",), schemes=("table_wise",))

@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 
 from planner.distributed import Cluster, EmbeddingTable, Placement, Shard, ShardingPlan, get_cluster
 from planner.distributed.hbm_cache import LoggedReuse
-from planner.distributed.iteration import DenseStack, TrainingJob, perceptron, predict_iteration, schedule_tasks
+from planner.distributed.iteration import (
+    DenseStack,
+    TrainingJob,
+    device_memory,
+    perceptron,
+    predict_iteration,
+    schedule_tasks,
+)
 from planner.distributed.iteration.embedding_traffic import embedding_traffic
 from planner.distributed.iteration.iteration_tasks import iteration_tasks
 from planner.distributed.paper_models import Assumptions, paper_job
@@ -104,13 +111,11 @@ def test_transfers_in_turn_reduce_the_top_s_gradients_before_those_of_tables_are
 
 
 def test_tables_outside_fast_memory_are_fetched_as_far_as_they_miss() -> None:
-    cluster = cluster_of(hbm_bytes=300_000, ddr_bytes=10_000_000)
+    job = replace(JOB, bottom=DenseStack(flops_per_sample=1e6, parameters=1, layers=1))
+    cluster = cluster_of(hbm_bytes=100_000 + round(device_memory(job).total_bytes), ddr_bytes=10_000_000)
     even, skewed = (tuple(replace(table, rows=10_000, zipf=zipf) for table in TABLES) for zipf in (None, 1.2))
     times = [
-        predict_iteration(
-            replace(JOB, tables=tables, bottom=DenseStack(flops_per_sample=1e6, parameters=1, layers=1)),
-            table_wise(tables, cluster, tier="ddr"),
-        )
+        predict_iteration(replace(job, tables=tables), table_wise(tables, cluster, tier="ddr"))
         for tables in (even, skewed)
     ]
     fetched = [time.phase("fetch rows from ddr") for time in times]
