@@ -103,7 +103,7 @@ def validate(
     json: Json = False,
 ) -> None:
     """Show the cost model's held-out and composed errors beside the noise floor, and leave a page on them in OUT."""
-    from planner.pipeline.modelling import fit_cost_model, validate_study
+    from planner.pipeline.modelling import validate_study
     from planner.pipeline.run import measuring_on
     from planner.report import ValidationInputs
     from planner.report.validation_page import build_validation_page
@@ -111,8 +111,7 @@ def validate(
 
     job = open_job(study, out, profiles, allow_stale=allow_stale)
     data = job.data()
-    with job.progress.stage("fitting the cost model"):
-        cost_model = fit_cost_model(job.study, data, job.workspace)
+    cost_model = job.cost_model(data)
     with measuring_on(ray) as executor:
         report = validate_study(job.study, data, job.workspace, cost_model, job.progress, executor, thorough=True)
     facts = (f"{job.study.data.source}", current_fingerprint().processor)
@@ -134,13 +133,11 @@ def map_(
 ) -> None:
     """Map the search's candidates to the study's devices (MP-Rec, Algorithm 1, and exactly); writes plan.json."""
     from planner.pipeline.mapping import map_study
-    from planner.pipeline.modelling import fit_cost_model
     from planner.pipeline.searching import finished_search
 
     job = open_job(study, out, profiles, allow_stale=allow_stale)
     data = job.data()
-    with job.progress.stage("fitting the cost model"):
-        cost_model = fit_cost_model(job.study, data, job.workspace)
+    cost_model = job.cost_model(data)
     found = finished_search(job.study, data, cost_model, job.workspace, storage)
     result = map_study(job.study, data, cost_model, found, job.workspace)
     if json:

@@ -72,21 +72,23 @@ def search(
 ) -> None:
     """Search for candidates that nothing beats; resumable."""
     from planner.cli.space import show_space
-    from planner.pipeline.modelling import fit_cost_model
     from planner.pipeline.run import training_on
     from planner.pipeline.search_report import write_search_page
     from planner.pipeline.searching import SearchOptions, search_study, search_task
+    from planner.search.manifest import compare_manifest
     from planner.search.space_table import size_text
 
     job = open_job(study, out, profiles, allow_stale=allow_stale)
     data = job.data()
-    offered = search_task(job.study, data).space
+    task = search_task(job.study, data)
     if space:
-        show_space(offered, json=json)
+        show_space(task.space, json=json)
         return
-    message(f"search space: {size_text(offered)}")
-    with job.progress.stage("fitting the cost model"):
-        cost_model = fit_cost_model(job.study, data, job.workspace)
+    message(f"search space: {size_text(task.space)}")
+    if build is None:
+        # Another question's folder should be refused before anything is fitted.
+        compare_manifest(job.workspace.search, task)
+    cost_model = job.cost_model(data)
     earlier = tuple(folder / "search" if (folder / "search").is_dir() else folder for folder in warm_start or ())
     options = SearchOptions(
         trials=trials,

@@ -10,6 +10,7 @@ import typer
 from planner.cli.output import message
 
 if TYPE_CHECKING:
+    from planner.cost_model.composition import CostModel
     from planner.pipeline.data import StudyData
     from planner.pipeline.workspace import Workspace
     from planner.progress import Progress
@@ -41,6 +42,13 @@ class StudyJob:
 
         with self.progress.stage(f"reading {self.study.data.source}"):
             return load_study_data(self.study)
+
+    def cost_model(self, data: "StudyData") -> "CostModel":
+        """What the study's measurements say of every device."""
+        from planner.pipeline.modelling import fit_cost_model
+
+        with self.progress.stage("fitting the cost model"):
+            return fit_cost_model(self.study, data, self.workspace)
 
 
 def open_job(study_file: Path, out: Path | None, profiles: Path | None, *, allow_stale: bool) -> StudyJob:

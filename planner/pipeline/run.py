@@ -21,7 +21,7 @@ from planner.progress import Progress
 from planner.report import Answer, build_report
 from planner.report.sections import answer_of
 from planner.search import InProcessTrials, SearchResult, Trainer, TrialExecutor
-from planner.search.manifest import check_manifest
+from planner.search.manifest import compare_manifest
 from planner.study import Study
 from profiles.executors import Executor
 from serving_sim.workload import WorkloadStream
@@ -62,7 +62,7 @@ def run_plan(
     with progress.stage(f"reading {study.data.source}"):
         data = load_study_data(study)
     # A folder that holds another question's search should not be found out after the measuring.
-    check_manifest(workspace.search, search_task(study, data))
+    compare_manifest(workspace.search, search_task(study, data))
     with measuring_on(ray) as executor:
         measure_study(study, data, workspace, progress, executor)
         with progress.stage("fitting the cost model"):

@@ -27,7 +27,7 @@ from planner.search import (
 )
 from planner.search.candidate import candidate_key
 from planner.search.evaluation import check_rungs
-from planner.search.manifest import check_manifest
+from planner.search.manifest import compare_manifest
 from planner.search.repricing import repriced
 from planner.search.storage import JOURNAL
 from planner.study import Study, TrainingSection
@@ -267,5 +267,5 @@ def finished_search(
     """
     found = load_search(workspace.search, storage)
     task = search_task(study, data)
-    check_manifest(workspace.search, task)
+    compare_manifest(workspace.search, task)
     return repriced(found, task, study_predictor(study, data, cost_model))

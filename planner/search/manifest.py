@@ -11,7 +11,7 @@ from profiles.edge import read_json
 from profiles.errors import InputError
 from profiles.files import replace_file
 
-__all__ = ["check_manifest", "manifest_of", "read_manifest"]
+__all__ = ["check_manifest", "compare_manifest", "manifest_of", "read_manifest"]
 
 SCHEMA = "recplan.search/1"
 MANIFEST = "manifest.json"
@@ -52,11 +52,20 @@ def check_manifest(directory: Path, task: SearchTask) -> None:
     Raises:
         InputError: the search in `directory` was asked something else; the message names each difference.
     """
-    path, wanted = directory / MANIFEST, manifest_of(task)
+    compare_manifest(directory, task)
+    path = directory / MANIFEST
     if not path.exists():
-        replace_file(path, json.dumps(wanted, indent=1))
-        return
-    differences = list(_differences(read_json(path), wanted, ""))
+        replace_file(path, json.dumps(manifest_of(task), indent=1))
+
+
+def compare_manifest(directory: Path, task: SearchTask) -> None:
+    """Compare with the manifest, where there is one.
+
+    Raises:
+        InputError: as `check_manifest`.
+    """
+    path = directory / MANIFEST
+    differences = list(_differences(read_json(path), manifest_of(task), "")) if path.exists() else []
     if differences:
         raise InputError(
             f"{path}: the search in this folder was asked something else: {'; '.join(differences)}; "

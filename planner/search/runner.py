@@ -1,6 +1,7 @@
 """The search: ask, check, train, tell, until enough trials are finished."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -12,16 +13,16 @@ from planner.search.guided_run import Budget, GuidedRun
 from planner.search.hypervolume import reference_point
 from planner.search.journal import Journal
 from planner.search.locks import run_lock
-from planner.search.manifest import check_manifest
+from planner.search.manifest import MANIFEST, check_manifest
 from planner.search.progress import SearchProgress
 from planner.search.proposals import Proposals, SamplerName
 from planner.search.records import SearchResult, TrialRecord
 from planner.search.sampled_run import SampledRun
 from planner.search.screening import screen
-from planner.search.storage import open_study, sole_use
+from planner.search.storage import JOURNAL, open_study, sole_use
 from planner.search.task import SearchTask
 from planner.search.warm_start import earlier_prior
-from profiles.errors import InputError
+from profiles.errors import InputError, RecplanError
 
 __all__ = ["SearchMethod", "run_search"]
 
@@ -52,7 +53,8 @@ def run_search(
 
     A trial that is predicted to break a constraint is finished, but not trained. Equal models are tried once, so a
     small space may be used up with fewer trials. An interrupted search resumes with the trial it was at; run in this
-    process, it then goes on as it would have, as far as it does not choose by how long trainings took.
+    process, it then goes on as it would have, as far as it does not choose by how long trainings took. One that ended
+    before its first trial leaves the folder free for another question.
 
     Trials are kept in the folder, or at `storage`, the URL of a database. `warm_start` are finished searches from which
     a guided one takes what to expect. Members of the front are trained from `finalist_seeds` seeds in all.
@@ -75,9 +77,21 @@ def run_search(
             journal.close_running()
             plan = _Plan(wanted=wanted, sampler=sampler, seconds=seconds, seeds=finalist_seeds, earlier=warm_start)
             if plan.has_trials_left(journal) or missing_repeats(task, journal.result, finalist_seeds):
-                with executor(train) as trials_executor:
+                with _forgotten_if_empty(directory, journal), executor(train) as trials_executor:
                     _search(task, predict, journal, trials_executor, plan, rungs_of(train), progress)
             return journal.result
+
+
+@contextmanager
+def _forgotten_if_empty(directory: Path, journal: Journal) -> Iterator[None]:
+    """Where bad input ends the search before its first trial, let the folder be asked anew."""
+    try:
+        yield
+    except RecplanError:
+        if not journal.study.get_trials(deepcopy=False):
+            for name in (MANIFEST, JOURNAL):
+                (directory / name).unlink(missing_ok=True)
+        raise
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -206,3 +206,14 @@ def test_no_trials_are_no_search(tmp_path: Path) -> None:
 def test_a_folder_without_a_search_has_no_result(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="run a search first"):
         load_search(tmp_path)
+
+
+def test_a_search_without_a_trial_leaves_its_folder_to_another_question(tmp_path: Path) -> None:
+    strict = SearchSection(space=SMALL_SPACE, constraints={"latency_ms": 0.001})
+    with pytest.raises(InfeasibleError):
+        run_search(make_task(strict), predict, train, directory=tmp_path, trials=1)
+    other = SearchSection(space=SMALL_SPACE, objectives=("log_loss", "flops", "auc"))
+    result = run_search(make_task(other), predict, train, directory=tmp_path, trials=1)
+    assert set(result.reference) == {"log_loss", "flops", "auc"}
+    with pytest.raises(InputError, match="asked something else"):
+        run_search(make_task(strict), predict, train, directory=tmp_path, trials=1)
