@@ -146,11 +146,14 @@ class Guide:
         return best, RungStep(rung=reached + 1, after=None if reached == _NEVER else reached)
 
     def forecast(self, busy: Collection[int] = ()) -> Forecast:
-        """What is expected of every candidate; those in training count as if they kept what is expected of them.
+        """What is expected of every candidate; those in training count as if they kept what is expected of them."""
+        from threadpoolctl import threadpool_limits
 
-        Raises:
-            InputError: no score was told yet.
-        """
+        # More threads only wait for each other: these matrices are small, and cores may be training.
+        with threadpool_limits(1, user_api="blas"):
+            return self._forecast(busy)
+
+    def _forecast(self, busy: Collection[int]) -> Forecast:
         pool = self._pool
         if not pool.uncertain:
             mean_NU, std_N = np.zeros((len(pool), 0)), np.zeros(len(pool))
