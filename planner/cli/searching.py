@@ -1,5 +1,6 @@
 """`recplan search`: candidates that nothing beats, and one of them rebuilt."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from planner.pipeline.data import StudyData
     from planner.pipeline.searching import SearchOptions
     from planner.search import SearchResult
+    from serving_sim.capacity_result import PolicyCapacity
 
 __all__ = ["register", "search"]
 
@@ -75,6 +77,7 @@ def search(
     from planner.pipeline.run import training_on
     from planner.pipeline.search_report import write_search_page
     from planner.pipeline.searching import SearchOptions, search_study, search_task
+    from planner.pipeline.simulated_capacity import simulated_capacities
     from planner.search.manifest import compare_manifest
     from planner.search.space_table import size_text
 
@@ -103,13 +106,23 @@ def search(
         return
     executor = training_on(ray, cpus=trial_cpus, gpus=trial_gpus)
     result = search_study(job.study, data, cost_model, job.workspace, job.progress, executor=executor, options=options)
+    simulated = simulated_capacities(job.study, data, cost_model, result)
     page = write_search_page(
-        job.study, cost_model, result, job.workspace.search, study_file=str(study), out=str(job.workspace.root)
+        job.study,
+        cost_model,
+        result,
+        job.workspace.search,
+        study_file=str(study),
+        out=str(job.workspace.root),
+        simulated=simulated,
     )
     if json:
-        print_json({**result.to_object(), "page": str(page)})
+        capacities = [{"number": number, **one.to_object()} for number, one in simulated.items()]
+        print_json({**result.to_object(), "simulated_capacity": capacities, "page": str(page)})
     else:
-        _show_search(result, study, job.workspace.root, page)
+        _show_search(result, study, job.workspace.root)
+        _show_capacities(result, simulated)
+        print_lines([f"page: {page}"])
 
 
 def _build(
@@ -132,7 +145,7 @@ def _show_built(built: "BuiltTrial", *, json: bool) -> None:
     print_lines([f"plan:  {built.plan or f'none, since {built.why_no_plan}'}"])
 
 
-def _show_search(result: "SearchResult", study: Path, out: Path, page: Path) -> None:
+def _show_search(result: "SearchResult", study: Path, out: Path) -> None:
     from planner.pipeline.building import rebuild_command
     from planner.report.pareto import objective_title, shown_objective
     from planner.search.front_reasons import front_reasons
@@ -159,7 +172,15 @@ def _show_search(result: "SearchResult", study: Path, out: Path, page: Path) -> 
     )
     if result.pareto:
         print_lines([f"rebuild and train one: {rebuild_command(str(study), result.pareto[0].number, str(out))}"])
-    print_lines([f"page: {page}"])
+
+
+def _show_capacities(result: "SearchResult", simulated: Mapping[int, "PolicyCapacity"]) -> None:
+    names = {trial.number: trial.model.name for trial in result.pareto}
+    print_lines(
+        f"{names[number]} serves {one.max_qps:,.0f} queries/s in simulation "
+        f"(95 % interval {one.ci_low:,.0f} to {one.ci_high:,.0f})"
+        for number, one in simulated.items()
+    )
 
 
 def _choices(result: "SearchResult") -> list[str]:

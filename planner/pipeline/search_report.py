@@ -1,7 +1,7 @@
 """A search as the report takes it, and its page."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,19 +16,31 @@ from planner.search.importances import importances_frame
 from planner.search.objective_charts import parallel_frame
 from planner.search.volume import volume_frame
 from planner.study import Study
+from serving_sim.capacity_result import PolicyCapacity
 
 __all__ = ["search_inputs", "write_search_page"]
 
 
 def write_search_page(
-    study: Study, cost_model: CostModel, search: SearchResult, folder: Path, *, study_file: str, out: str
+    study: Study,
+    cost_model: CostModel,
+    search: SearchResult,
+    folder: Path,
+    *,
+    study_file: str,
+    out: str,
+    simulated: Mapping[int, PolicyCapacity],
 ) -> Path:
     """Leave the search's page, frames and charts in a folder; returns the page's path.
+
+    `simulated` are capacities of members of the front, by number.
 
     Raises:
         StorageError: a file cannot be written.
     """
     inputs = search_inputs(study, cost_model, search, study_file=study_file, out=out)
+    rows = tuple({**row, **_simulated(simulated.get(row["number"]))} for row in inputs.trials)
+    inputs = replace(inputs, trials=rows)
     return build_search_page(inputs, study.name, folder, (study.data.source,))
 
 
@@ -63,6 +75,12 @@ def search_inputs(
         rebuild=rebuild_command(study_file, search.pareto[0].number, out) if search.pareto else "",
         screened=search.screened.text if search.screened else "",
     )
+
+
+def _simulated(capacity: PolicyCapacity | None) -> dict[str, float]:
+    if capacity is None:
+        return {}
+    return {"simulated_qps": capacity.max_qps, "simulated_low": capacity.ci_low, "simulated_high": capacity.ci_high}
 
 
 def _trial(trial: TrialRecord, device: str, grades: Mapping[str, str], *, pareto: bool) -> dict[str, Any]:

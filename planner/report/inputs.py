@@ -54,7 +54,8 @@ class SearchInputs:
     `importances` and `parallel` are the frames of those names in `planner.search`, `reasons` have `number`, `why`,
     `trade` and `within_noise` of each member of the front. `rebuild` is the command that rebuilds its first, `screened`
     a line on what was ruled out before any training. Rows have the objectives beyond these too, and where features
-    chose by groups a `description` of the choices.
+    chose by groups a `description` of the choices. `simulated_qps`, `simulated_low` and `simulated_high` are capacities
+    that were simulated.
     """
 
     trials: Rows

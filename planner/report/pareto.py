@@ -48,6 +48,13 @@ _COLUMNS = (
     Column(key="provenance", title="Latency is", kind="provenance"),
     Column(key="parameter_bytes", title="Parameters", kind="bytes"),
     Column(key="flops", title="FLOPs", kind="flops", note="per sample, 2 per multiply-add"),
+    Column(
+        key="simulated_qps",
+        title="Simulated",
+        kind="rate",
+        graded=True,
+        note="capacity as the simulator finds it; the search's own comes from queueing formulas",
+    ),
     Column(key="train_seconds", title="Training (s)", kind="number"),
 )
 _REASONS = (

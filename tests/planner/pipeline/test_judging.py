@@ -10,9 +10,11 @@ from planner.pipeline.building import build_trial
 from planner.pipeline.data import StudyData, load_study_data
 from planner.pipeline.judging import served_load, study_columns
 from planner.pipeline.searching import StudyTrainer, search_task, study_predictor
+from planner.pipeline.simulated_capacity import simulated_capacities
 from planner.pipeline.sweeping import candidate_models
 from planner.progress import LineProgress
-from planner.search import RungStep, SearchResult, TrialRecord
+from planner.search import Predictor, RungStep, SearchResult, SearchTask, TrialRecord
+from planner.search.candidate import Candidate
 from planner.search.pricing import predict_choices
 from planner.search.screening import screen
 from planner.search.space_columns import SpaceModels
@@ -92,13 +94,8 @@ def test_an_int8_candidate_is_trained_and_judged_as_it_is_served(study: Study, d
     assert int8.test.keys() == float32.test.keys()
 
 
-def test_an_int8_candidate_is_rebuilt_as_it_is_served(
-    study: Study, data: StudyData, cost_model: CostModel, tmp_path: Path
-) -> None:
-    task, predict = search_task(study, data), study_predictor(study, data, cost_model)
-    found = screen(task, predict).feasible
-    candidate = next(one for one in found if "int8" in one.choices.values())
-    trained = StudyTrainer(splits=data.splits, section=study.search.training)(candidate.model, task.training_seed)
+def result_of(task: SearchTask, predict: Predictor, candidate: Candidate) -> SearchResult:
+    """A search with one trained trial, number 3."""
     predicted = predict_choices(task, predict, candidate.choices, candidate.model)
     record = TrialRecord(
         number=3,
@@ -108,9 +105,35 @@ def test_an_int8_candidate_is_rebuilt_as_it_is_served(
         latency_ms=predicted.latency_ms,
         parameter_bytes=predicted.parameter_bytes,
         flops=predicted.flops,
+        costs=predicted.costs,
         feasible=True,
+        auc=0.7,
+        accuracy=0.8,
+        log_loss=0.5,
     )
-    result = SearchResult(objectives=study.search.objectives, latency_device="cpu", trials=(record,))
+    return SearchResult(objectives=task.section.objectives, latency_device="cpu", trials=(record,))
+
+
+def test_capacity_by_formulas_is_near_that_of_the_simulator(
+    study: Study, data: StudyData, cost_model: CostModel
+) -> None:
+    study = replace(study, workload=replace(study.workload, arrivals="poisson"))
+    task, predict = search_task(study, data), study_predictor(study, data, cost_model)
+    result = result_of(task, predict, screen(task, predict).feasible[0])
+    (found,) = simulated_capacities(study, data, cost_model, result).values()
+    assert found.max_qps == pytest.approx(result.pareto[0].costs["capacity_qps"], rel=0.1)
+    unasked = replace(study, search=replace(study.search, objectives=("auc",)))
+    assert simulated_capacities(unasked, data, cost_model, result) == {}
+
+
+def test_an_int8_candidate_is_rebuilt_as_it_is_served(
+    study: Study, data: StudyData, cost_model: CostModel, tmp_path: Path
+) -> None:
+    task, predict = search_task(study, data), study_predictor(study, data, cost_model)
+    found = screen(task, predict).feasible
+    candidate = next(one for one in found if "int8" in one.choices.values())
+    trained = StudyTrainer(splits=data.splits, section=study.search.training)(candidate.model, task.training_seed)
+    result = result_of(task, predict, candidate)
     built = build_trial(study, data, cost_model, result, 3, tmp_path, LineProgress())
     assert built.metrics["auc"] == pytest.approx(trained.auc, abs=1e-9)
     assert load_model(built.model).spec == candidate.model
