@@ -56,8 +56,8 @@ WhatIf = Annotated[
     typer.Option(
         "--what-if",
         metavar="KEY=VALUE[,...]",
-        help="batch, nodes, network (factor), cluster, collectives, tables (a type), dhe (names, patterns or all), "
-        "TIER_bytes, TIER_bandwidth. Repeatable.",
+        help="batch, nodes, network (factor), transfers (beside, in_turn), cluster, collectives, tables (a type), dhe "
+        "(names, patterns or all), TIER_bytes, TIER_bandwidth. Repeatable.",
     ),
 ]
 Outlook = Annotated[
@@ -76,6 +76,28 @@ CommsBench = Annotated[
 Comms = Annotated[
     Path | None,
     typer.Option("--comms", metavar="FILE", help="A measured network (python -m planner.distributed.comms)."),
+]
+Profiles = Annotated[
+    Path | None,
+    typer.Option(
+        "--profiles", metavar="DIR", help="A profile store: measured times of layers and look-ups, where it has them."
+    ),
+]
+Device = Annotated[
+    str | None,
+    typer.Option("--device", metavar="NAME", help="With --profiles: whose rows.", show_default="the store's only one"),
+]
+Measure = Annotated[
+    bool,
+    typer.Option("--measure", help="With --profiles: first measure here, on --device (cpu), what the store lacks."),
+]
+Ids = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--ids",
+        metavar="TABLE=FILE",
+        help="A log of the ids of a table (or scarab): how soon they come back decides what a cache keeps. Repeatable.",
+    ),
 ]
 Export = Annotated[
     str | None,
@@ -108,6 +130,10 @@ def shard(
     compare_seconds: Timeout = None,
     comms_bench: CommsBench = False,
     comms: Comms = None,
+    profiles: Profiles = None,
+    device: Device = None,
+    measure: Measure = False,
+    ids: Ids = None,
     export: Export = None,
     out: Out = None,
     json: Json = False,
@@ -118,6 +144,7 @@ def shard(
     request = _request(study, tables, cluster, {key: value for key, value in dense.items() if value is not None})
     request = _changed(request, nodes=nodes, batch=batch, collectives=collectives, what_if=what_if or ())
     request = replace(request, for_torchrec=export is not None)
+    request = _measured(request, profiles, device, ids or (), measure=measure)
     answer = _answer(request, comms_bench=comms_bench, comms=comms)
     if outlook or out is not None:
         from planner.distributed.shard_answer import with_outlook
@@ -180,6 +207,27 @@ def _changed(
         if value is not None:
             scenario = change_from_text(f"{key}={value}")(scenario)
     return replace(request, scenario=scenario, what_if=(*request.what_if, *what_if))
+
+
+def _measured(
+    request: "ShardRequest",
+    profiles: Path | None,
+    device: str | None,
+    ids: "list[str] | tuple[str, ...]",
+    *,
+    measure: bool,
+) -> "ShardRequest":
+    """The request with times from a profile store, and with logs of ids."""
+    from planner.distributed.measured_request import with_ids, with_profiles
+
+    if profiles is None and (device is not None or measure):
+        raise typer.BadParameter("--device and --measure go with --profiles DIR")
+    request = with_ids(request, ids)
+    if profiles is None:
+        return request
+    if measure:
+        message("measuring layers and look-ups")
+    return with_profiles(request, profiles, device, measure=measure)
 
 
 def _answer(request: "ShardRequest", *, comms_bench: bool, comms: Path | None) -> "ShardAnswer":

@@ -9,8 +9,13 @@ from profiles.units import format_bytes, format_ms
 
 if TYPE_CHECKING:
     from planner.distributed.shard_answer import ShardAnswer
+    from planner.distributed.whatif import Outcome
 
 __all__ = ["show_answer"]
+
+# The plan as it is and one what-if: both are shown side by side.
+_ALONE = 2
+_MOST_ROWS = 8
 
 
 def show_answer(answer: "ShardAnswer") -> None:
@@ -20,6 +25,8 @@ def show_answer(answer: "ShardAnswer") -> None:
     _show_phases(answer)
     if len(answer.outcomes) > 1:
         _show_what_ifs(answer)
+    if len(answer.outcomes) == _ALONE:
+        _show_difference(answer, answer.outcomes[1])
     _show_outlook(answer)
     if answer.planners:
         _show_planners(answer)
@@ -102,6 +109,32 @@ def _show_what_ifs(answer: "ShardAnswer") -> None:
     ]
     columns = ("what if", "changed most", "iteration", "samples/s", "change", "exposed")
     print_table("What if", columns, rows, text_columns=2, folding=(0, 1))
+
+
+def _show_difference(answer: "ShardAnswer", outcome: "Outcome") -> None:
+    """What one what-if changes, by phase and by table."""
+    from planner.distributed.plan_difference import difference_of_phases, difference_of_plans
+
+    phases = difference_of_phases(answer.time, outcome.time)
+    phases = sorted((row for row in phases if row["change_ms"]), key=lambda row: -abs(row["change_ms"]))[:_MOST_ROWS]
+    print_table(
+        f"Phases under {outcome.name}",
+        ("phase", "as it is", "then"),
+        [(row["name"], format_ms(row["before_ms"]), format_ms(row["after_ms"])) for row in phases],
+    )
+    tables = difference_of_plans(answer.plan, outcome.plan)
+    shown = [
+        (
+            row["table"],
+            row["change"],
+            f"{row['scheme'] or '-'} x {row['ranks']}",
+            f"{row['new_scheme'] or '-'} x {row['new_ranks']}",
+            format_bytes(row["moved_bytes"]),
+        )
+        for row in tables[:_MOST_ROWS]
+    ]
+    title = f"Tables placed otherwise under {outcome.name}: {len(tables):,}, most bytes first"
+    print_table(title, ("table", "change", "as it is", "then", "to move"), shown, text_columns=4)
 
 
 def _show_outlook(answer: "ShardAnswer") -> None:

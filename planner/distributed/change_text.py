@@ -19,6 +19,7 @@ from planner.distributed.whatif import (
     with_nodes,
     with_table_dtype,
     with_tier,
+    with_transfers,
 )
 from profiles.errors import InputError, UnknownNameError
 from profiles.units import parse_bytes
@@ -26,14 +27,17 @@ from representations.specs import DheSpec
 
 __all__ = ["CHANGES", "change_from_text"]
 
+_TRANSFERS = ("beside", "in_turn")
+
 
 def change_from_text(text: str) -> Change:
     """The change that the text says; `KEY=VALUE,KEY=VALUE` makes both, in that order.
 
-    Keys: `batch` (per rank), `nodes`, `network` (factor on the bandwidth between nodes), `cluster` (another one of the
-    catalogue, with its own nodes), `collectives` (a type for both passes, or `float16/bfloat16`), `tables` (a type),
-    `TIER_bytes` and `TIER_bandwidth` (bytes per second) of a memory tier, `dhe` (names or patterns joined by `+`, `all`
-    for all; `:K/WIDTH/WIDTH` behind them sets hashes and hidden widths, 1024/256/128 by default).
+    Keys: `batch` (per rank), `nodes`, `network` (factor on the bandwidth between nodes), `transfers` (`beside` one
+    another or `in_turn`), `cluster` (another one of the catalogue, with its own nodes), `collectives` (a type for both
+    passes, or `float16/bfloat16`), `tables` (a type), `TIER_bytes` and `TIER_bandwidth` (bytes per second) of a memory
+    tier, `dhe` (names or patterns joined by `+`, `all` for all; `:K/WIDTH/WIDTH` behind them sets hashes and hidden
+    widths, 1024/256/128 by default).
 
     Raises:
         InputError: no such key, or a bad value; names it.
@@ -70,6 +74,12 @@ def _network(value: str) -> Change:
     if not 0 < factor < float("inf"):
         raise InputError(f"what-if: network: must be a factor > 0, but got {value!r}")
     return with_network(factor)
+
+
+def _transfers(value: str) -> Change:
+    if value not in _TRANSFERS:
+        raise UnknownNameError("what-if: transfers", value, _TRANSFERS)
+    return with_transfers(in_turn=value == "in_turn")
 
 
 def _cluster(value: str) -> Change:
@@ -122,6 +132,7 @@ CHANGES: Mapping[str, Callable[[str], Change]] = {
     "network": _network,
     "nodes": _nodes,
     "tables": _tables,
+    "transfers": _transfers,
 }
 
 

@@ -1,9 +1,10 @@
 """Throughput over the number of nodes, the batch of a device being the same (weak scaling)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from planner.distributed.cluster import Cluster
+from planner.distributed.hbm_cache import IdReuse
 from planner.distributed.iteration.component_times import ComponentTimes
 from planner.distributed.iteration.iteration_time import IterationTime
 from planner.distributed.iteration.model import predict_iteration
@@ -39,6 +40,7 @@ def scaling_curve(
     plan: PlanTables = planned,
     shrink_rows: bool = False,
     times: ComponentTimes | None = None,
+    reuse: Mapping[str, IdReuse] | None = None,
 ) -> tuple[ScalingPoint, ...]:
     """The job on so many nodes of the cluster's kind, each planned anew, ascending.
 
@@ -56,7 +58,7 @@ def scaling_curve(
         one = rows_scaled(job, count / max(nodes)) if shrink_rows else job
         scenario = Scenario(job=one, cluster=cluster.with_nodes(count))
         placed = plan(scenario)
-        time = predict_iteration(one, placed, times=times)
+        time = predict_iteration(one, placed, times=times, reuse=reuse)
         first = points[0].time if points else time
         efficiency = (time.qps / time.cluster.ranks) / (first.qps / first.cluster.ranks)
         points.append(ScalingPoint(nodes=count, efficiency=efficiency, plan=placed, time=time))

@@ -6,6 +6,8 @@ from functools import partial
 from math import log
 
 from planner.distributed.cluster import Cluster
+from planner.distributed.hbm_cache import IdReuse
+from planner.distributed.iteration.component_times import ComponentTimes
 from planner.distributed.iteration.model import on_cluster, predict_iteration
 from planner.distributed.iteration.training_job import TrainingJob
 from planner.distributed.network import COLLECTIVES, Network
@@ -56,9 +58,17 @@ def hardware_constants(cluster: Cluster) -> Mapping[str, Scale]:
 
 
 def sensitivity(
-    job: TrainingJob, plan: ShardingPlan, *, factor: float = 2.0, cluster: Cluster | None = None
+    job: TrainingJob,
+    plan: ShardingPlan,
+    *,
+    factor: float = 2.0,
+    cluster: Cluster | None = None,
+    times: ComponentTimes | None = None,
+    reuse: Mapping[str, IdReuse] | None = None,
 ) -> tuple[Sensitivity, ...]:
     """Every constant of the cluster divided and multiplied by `factor`; the ones that matter most first.
+
+    Measured `times` follow no constant. `reuse` is that of `predict_iteration`.
 
     Raises:
         InputError: a factor of 1 or below.
@@ -69,7 +79,8 @@ def sensitivity(
     found = []
     for name, scale in hardware_constants(base).items():
         divided, multiplied = (
-            predict_iteration(job, plan, scale(base, power)).iteration_ms for power in (1 / factor, factor)
+            predict_iteration(job, plan, scale(base, power), times=times, reuse=reuse).iteration_ms
+            for power in (1 / factor, factor)
         )
         found.append(Sensitivity(constant=name, factor=factor, divided_ms=divided, multiplied_ms=multiplied))
     return tuple(sorted(found, key=lambda one: -abs(one.elasticity)))

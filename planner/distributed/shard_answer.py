@@ -110,7 +110,13 @@ def answer_request(request: ShardRequest) -> ShardAnswer:
         InputError: a bad what-if, or a plan that is not feasible; names what is wrong.
     """
     changes = {text: change_from_text(text) for text in request.what_if}
-    outcomes = what_if(request.scenario, changes, plan=lambda one: planned_under(request, one))
+    outcomes = what_if(
+        request.scenario,
+        changes,
+        plan=lambda one: planned_under(request, one),
+        times=request.times,
+        reuse=request.reuse,
+    )
     return ShardAnswer(request=request, outcomes=outcomes, notes=request.notes)
 
 
@@ -148,10 +154,14 @@ def with_outlook(answer: ShardAnswer) -> ShardAnswer:
             [*counts, scenario.cluster.nodes],
             plan=lambda one: planned_under(answer.request, one),
             shrink_rows=True,
+            times=answer.request.times,
+            reuse=answer.request.reuse,
         )
     except InputError as error:
         notes = (*notes, f"no scaling curve: {error}")
-    return replace(answer, scaling=curve, sensitivity=sensitivity(scenario.job, answer.plan), notes=notes)
+    request = answer.request
+    worth = sensitivity(scenario.job, answer.plan, times=request.times, reuse=request.reuse)
+    return replace(answer, scaling=curve, sensitivity=worth, notes=notes)
 
 
 def measure_network(request: ShardRequest, *, repeats: int = 10) -> tuple[ShardRequest, CommsResult]:
@@ -181,8 +191,16 @@ def measure_network(request: ShardRequest, *, repeats: int = 10) -> tuple[ShardR
 
 def with_comms(answer: ShardAnswer, described: ShardRequest, result: CommsResult) -> ShardAnswer:
     """The answer with what was measured, and the replayed calls beside what the fixed sizes predict for them."""
-    replayed = replay_beside_predicted(described.scenario.cluster, result)
-    return replace(answer, comms=result, replayed=replayed)
+    cluster = described.scenario.cluster
+    measured, devices = (result.nodes, result.devices_per_node), cluster.devices_per_node
+    notes = answer.notes
+    if measured not in {(1, devices), (cluster.nodes, devices)}:
+        unused = (
+            f"the network was measured on {result.nodes} x {result.devices_per_node} ranks, over which no collective "
+            f"of {cluster.nodes} x {devices} runs: it was not used"
+        )
+        notes = (*notes, unused)
+    return replace(answer, comms=result, replayed=replay_beside_predicted(cluster, result), notes=notes)
 
 
 def scheme_rows(plan: ShardingPlan) -> Rows:

@@ -1,7 +1,7 @@
 """What `recplan shard` is asked: a study's sections, or tables and a cluster by name, become a scenario."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -9,6 +9,8 @@ from planner.distributed.cluster import Cluster, cluster_catalogue, get_cluster,
 from planner.distributed.comms.result import measured_cluster, read_comms
 from planner.distributed.constraints import TableConstraint
 from planner.distributed.dense_layers import DenseLayers, layers_from_totals, layers_from_widths
+from planner.distributed.hbm_cache import IdReuse
+from planner.distributed.iteration.component_times import ComponentTimes
 from planner.distributed.iteration.training_job import TrainingJob
 from planner.distributed.tables import TABLE_SETS, EmbeddingTable, read_tables, shipped_tables
 from planner.distributed.whatif import Scenario
@@ -26,7 +28,8 @@ _SERVING = ("data", "devices", "workload", "model", "search", "sweep")
 class ShardRequest:
     """A job on a cluster, what is asked of its tables, and what else to try; `notes` say what was not given.
 
-    `for_torchrec` plans only what torchrec runs rightly, so that the plan can be exported.
+    `for_torchrec` plans only what torchrec runs rightly, so that the plan can be exported. `times` are measured ones of
+    layers and look-ups, `reuse` says by table how soon its ids come back, for the cache in device memory.
     """
 
     name: str
@@ -34,6 +37,8 @@ class ShardRequest:
     constraints: tuple[TableConstraint, ...] = ()
     what_if: tuple[str, ...] = ()
     for_torchrec: bool = False
+    times: ComponentTimes | None = None
+    reuse: Mapping[str, IdReuse] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 
@@ -131,6 +136,7 @@ def _request(
         forward_dtype=section.forward_dtype,
         backward_dtype=section.backward_dtype,
         dense_optimizer=None if section.dense_optimizer == "none" else section.dense_optimizer,
+        is_network_shared=section.transfers == "in_turn",
     )
     notes = () if job.dense_parameters else ("no dense layers were given: the iteration is that of the tables alone",)
     return ShardRequest(

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from planner.distributed.cluster import Cluster
+from planner.distributed.hbm_cache import IdReuse
 from planner.distributed.iteration.component_times import ComponentTimes
 from planner.distributed.iteration.dense_stack import DenseStack
 from planner.distributed.iteration.device_memory import device_memory
@@ -20,7 +21,7 @@ from planner.distributed.plan_difference import difference_of_phases
 from planner.distributed.shard_costs import RooflineCosts
 from planner.distributed.sharding import plan_sharding
 from planner.distributed.tables import EmbeddingTable, TableDtype
-from profiles.errors import InputError, UnknownNameError
+from profiles.errors import InfeasibleError, InputError, UnknownNameError
 from representations.specs import DheSpec
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "with_nodes",
     "with_table_dtype",
     "with_tier",
+    "with_transfers",
     "without_tables",
 ]
 
@@ -97,13 +99,20 @@ def what_if(
     *,
     plan: PlanTables = planned,
     times: ComponentTimes | None = None,
+    reuse: Mapping[str, IdReuse] | None = None,
 ) -> tuple[Outcome, ...]:
-    """The scenario as it is (`as it is`), then after each change by itself; every one is planned anew by `plan`."""
+    """The scenario as it is (`as it is`), then after each change by itself; every one is planned anew by `plan`.
+
+    `times` and `reuse` are those of `predict_iteration`. An error of a change's plan names the change.
+    """
     scenarios = {"as it is": scenario, **{name: change(scenario) for name, change in changes.items()}}
     outcomes = []
     for name, one in scenarios.items():
-        placed = plan(one)
-        time = predict_iteration(one.job, placed, times=times)
+        try:
+            placed = plan(one)
+        except InfeasibleError as error:
+            raise error if one is scenario else InfeasibleError(f"what-if {name}: {error}") from error
+        time = predict_iteration(one.job, placed, times=times, reuse=reuse)
         outcomes.append(Outcome(name=name, scenario=one, plan=placed, time=time))
     return tuple(outcomes)
 
@@ -157,6 +166,11 @@ def with_nodes(nodes: int) -> Change:
 def with_network(factor: float) -> Change:
     """So many times the bandwidth between nodes."""
     return lambda one: replace(one, cluster=replace(one.cluster, inter=one.cluster.inter.faster(factor)))
+
+
+def with_transfers(*, in_turn: bool) -> Change:
+    """Transfers one after the other, as those of one communicator run, or beside one another."""
+    return lambda one: replace(one, job=replace(one.job, is_network_shared=in_turn))
 
 
 def with_tier(name: str, **figures: Any) -> Change:

@@ -54,7 +54,9 @@ class ShardingSection:
     `tables` is a CSV file relative to the study (name, rows, dim, and where known pooling, dtype, optimizer, zipf) or a
     set of the package (`mlperf`, `500`, `1000`, `2000`). Left out, they are those of the study's features, with `dim`
     (the widest of the search space by default), `dtype` and `optimizer`, and the skew of the study's ids.
-    `dense_optimizer` "none" leaves its step out. `what_if` are changes as `recplan shard --what-if` takes them.
+    `dense_optimizer` "none" leaves its step out. `transfers` run beside one another, each with the bandwidth that it
+    was measured with alone, or in turn, as those of one communicator do. `what_if` are changes as
+    `recplan shard --what-if` takes them.
     """
 
     __pydantic_config__: ClassVar = STRICT
@@ -67,6 +69,7 @@ class ShardingSection:
     forward_dtype: CollectiveDtype = "float32"
     backward_dtype: CollectiveDtype = "float32"
     dense_optimizer: DenseOptimizer | Literal["none"] = "sgd"
+    transfers: Literal["beside", "in_turn"] = "beside"
     dense: DenseSection = field(default_factory=DenseSection)
     constraints: tuple[TableConstraint, ...] = ()
     what_if: tuple[str, ...] = ()

@@ -144,9 +144,10 @@ class DenseCosts:
         """What each layer was measured to take; nothing where widths or measurements are unknown."""
         if self.times is None or not stack.widths:
             return []
-        return [self.times.seconds(component) for component in self._components(stack, phase)]
+        return [self.times.seconds(component) for component in self.components(stack, phase)]
 
-    def _components(self, stack: DenseStack, phase: str) -> Iterator[Component]:
+    def components(self, stack: DenseStack, phase: str) -> Iterator[Component]:
+        """The layers of a stack whose widths are known, or their `backward` pass or `optimizer` step."""
         for place, (inputs, outputs) in enumerate(pairwise(stack.widths)):
             layer = linear(self.job.batch_per_rank, inputs, outputs)
             if phase == "backward":

@@ -2,7 +2,18 @@
 
 from planner.report.blocks import Column
 
-__all__ = ["CHANGES", "MEMORY", "MOVED", "PHASES", "PLACEMENTS", "PLANNERS", "REPLAYED", "SCHEMES", "SENSITIVITY"]
+__all__ = [
+    "CHANGES",
+    "MEMORY",
+    "MOVED",
+    "PHASES",
+    "PHASE_CHANGES",
+    "PLACEMENTS",
+    "PLANNERS",
+    "REPLAYED",
+    "SCHEMES",
+    "SENSITIVITY",
+]
 
 SCHEMES = (
     Column(key="scheme", title="Scheme"),
@@ -49,6 +60,13 @@ CHANGES = (
     Column(key="exposed_comm_share", title="Exposed transfers", kind="percent"),
     Column(key="most_changed", title="Changed most"),
     Column(key="moved", title="Tables placed otherwise", kind="integer"),
+)
+PHASE_CHANGES = (
+    Column(key="name", title="Phase"),
+    Column(key="before_ms", title="As it is", kind="ms", note="the longest rank"),
+    Column(key="after_ms", title="Then", kind="ms"),
+    Column(key="change", title="Change", kind="range"),
+    Column(key="critical_change", title="On the critical path", kind="range"),
 )
 MOVED = (
     Column(key="table", title="Table"),

@@ -5,8 +5,9 @@ from dataclasses import asdict
 from typing import Any
 
 from planner.distributed import charts
+from planner.distributed.iteration.iteration_time import IterationTime
 from planner.distributed.plan import Placement
-from planner.distributed.plan_difference import difference_of_plans
+from planner.distributed.plan_difference import difference_of_phases, difference_of_plans
 from planner.distributed.report import columns
 from planner.distributed.shard_answer import ShardAnswer, memory_rows, scheme_rows
 from planner.distributed.tables import total_bytes
@@ -18,6 +19,8 @@ from profiles.units import format_bytes, format_ms
 
 __all__ = ["placement_rows", "shard_headline", "shard_sections"]
 
+# Changes below a nanosecond are rounding.
+_SHOWN_MS = 1e-6
 _GRADES = (Column(key="grade", title="Figure is", kind="provenance"), Column(key="meaning", title="Meaning"))
 
 
@@ -155,12 +158,34 @@ def _what_if_section(answer: ShardAnswer) -> Section | None:
         for i, row in enumerate(answer.rows())
     ]
     tables = [_table("what_ifs", "Each change by itself, planned anew", columns.CHANGES, rows)]
+    for i, one in enumerate(answer.outcomes[1:], start=1):
+        if changes := _phase_changes(answer.time, one.time):
+            title = f"Phases that take another time under {one.name}"
+            tables.append(_table(f"phases_{i}", title, columns.PHASE_CHANGES, changes))
     tables += [
         _table(f"moved_{i}", f"Placed otherwise under {one.name}, most bytes first", columns.MOVED, moved[i])
         for i, one in enumerate(answer.outcomes)
         if i and moved[i]
     ]
     return Section(anchor="what-if", title="What if", short="What if", tables=tuple(tables))
+
+
+def _phase_changes(before: IterationTime, after: IterationTime) -> Rows:
+    """`name, before_ms, after_ms, change, critical_change`, those that change most first; what stays is left out."""
+    rows = difference_of_phases(before, after)
+    changed = [row for row in rows if abs(row["change_ms"]) > _SHOWN_MS or abs(row["critical_change_ms"]) > _SHOWN_MS]
+    return tuple(
+        {
+            **row,
+            "change": _signed_ms(row["change_ms"]),
+            "critical_change": _signed_ms(row["critical_change_ms"]),
+        }
+        for row in sorted(changed, key=lambda row: -abs(row["change_ms"]))
+    )
+
+
+def _signed_ms(ms: float) -> str:
+    return f"{'-' if ms < 0 else '+'}{format_ms(abs(ms))}" if abs(ms) > _SHOWN_MS else ""
 
 
 def _outlook_section(answer: ShardAnswer) -> Section | None:

@@ -9,6 +9,23 @@ from planner.cli.app import run
 
 EXAMPLE = "docs/examples/sharding.toml"
 HEADER = "name,rows,dim,pooling\n"
+MEASURED = """
+schema = "recplan.study/1"
+name = "measured"
+[cluster]
+preset = "local-gloo"
+[sharding]
+tables = "tables.csv"
+batch_per_rank = 32
+[sharding.dense]
+dense_features = 4
+bottom_mlp = [8]
+interaction = "concat"
+top_mlp = [1]
+[[sharding.constraints]]
+table = "*"
+schemes = ["table_wise"]
+"""
 SMALL = HEADER + "".join(f"t{i},{1000 * (i + 1)},16,{i + 1}\n" for i in range(6))
 
 
@@ -107,6 +124,41 @@ def test_the_network_of_this_machine_is_measured_and_planned_with(
     assert "Messages replayed" in capsys.readouterr().out
 
 
+@pytest.mark.slow
+def test_layers_and_look_ups_are_measured_here_and_their_times_counted(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "tables.csv").write_text("name,rows,dim,pooling\na,100000,16,2\nb,120000,16,1\n")
+    study = tmp_path / "study.toml"
+    study.write_text(MEASURED)
+    arguments = (str(study), "--profiles", str(tmp_path / "store"))
+    measured, again = json_of(capsys, *arguments, "--measure"), json_of(capsys, *arguments)
+    grades = {phase["name"]: phase["provenance"] for phase in measured["iteration"]["phases"]}
+    assert {grades[name] for name in ("look up", "update tables", "bottom MLP", "top MLP, gradients")} == {"measured"}
+    assert "10 of 10 passes of layers and look-ups were measured on local-cpu" in measured["notes"]
+    assert again["iteration_ms"] == pytest.approx(measured["iteration_ms"])
+
+
+def test_a_log_of_ids_decides_what_the_cache_keeps(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "tables.csv").write_text("name,rows,dim,pooling\na,1000000,16,2\n")
+    (tmp_path / "ids.txt").write_text("\n".join(str(i % 10) for i in range(1000)))
+    arguments = ("--tables", str(tmp_path / "tables.csv"), "--nodes", "1", "--what-if", "hbm_bytes=1MB")
+    even, logged = (json_of(capsys, *arguments, *more) for more in ((), ("--ids", f"a={tmp_path / 'ids.txt'}")))
+    assert logged["notes"][-1].startswith("a is cached as 1,000 accesses in")
+    fetched = [
+        {row["name"]: row["after_ms"] for row in body["what_ifs"][0]["phases"]}.get("fetch rows from ddr", 0.0)
+        for body in (even, logged)
+    ]
+    assert fetched[1] < 0.1 * fetched[0]
+
+
+def test_one_what_if_is_told_by_phase_and_by_table(capsys: pytest.CaptureFixture[str], tables: str) -> None:
+    assert run(["shard", "--tables", tables, "--nodes", "2", "--what-if", "nodes=1"]) == 0
+    out = capsys.readouterr().out
+    assert "Phases under nodes=1" in out
+    assert "Tables placed otherwise under nodes=1: 6, most bytes first" in out
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -121,6 +173,12 @@ def test_the_network_of_this_machine_is_measured_and_planned_with(
         ((EXAMPLE, "--comms-bench", "--comms", "x.json"), "name one of them"),
         (("--tables", "nowhere.csv"), "nowhere.csv: cannot be read"),
         (("nowhere.toml",), "nowhere.toml: no such file"),
+        ((EXAMPLE, "--measure"), "--device and --measure go with --profiles DIR"),
+        ((EXAMPLE, "--profiles", "nowhere"), "profiles: must be the folder of a profile store"),
+        ((EXAMPLE, "--ids", "shop"), "ids: must be TABLE=FILE, but got 'shop'"),
+        ((EXAMPLE, "--ids", "shops=scarab"), "did you mean 'shop'"),
+        ((EXAMPLE, "--ids", "shop=nowhere.txt"), "there is no nowhere.txt"),
+        ((EXAMPLE, "--what-if", "hbm_bytes=1,ddr_bytes=1"), "hbm has 1 bytes per device"),
     ],
 )
 def test_wrong_options_are_said(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str) -> None:

@@ -31,6 +31,11 @@ def test_another_cluster_brings_its_own_types_of_numbers() -> None:
     assert (local.cluster.name, local.job.compute_dtype) == ("local-gloo", "float32")
 
 
+def test_transfers_run_in_turn_or_beside_one_another() -> None:
+    assert changed("transfers=in_turn").job.is_network_shared
+    assert not changed("transfers=in_turn,transfers=beside").job.is_network_shared
+
+
 @pytest.mark.parametrize(("text", "types"), [("float16", ("float16",) * 2), ("int8/bfloat16", ("int8", "bfloat16"))])
 def test_collectives_take_one_type_or_two(text: str, types: tuple[str, str]) -> None:
     job = changed(f"collectives={text}").job
@@ -57,6 +62,7 @@ def test_tables_take_another_type_or_become_hashes() -> None:
         ("hbm_bytes=lots", "hbm_bytes: must be an amount of bytes"),
         ("hbn_bytes=1 GB", "did you mean 'hbm'"),
         ("dhe=shop", "what-if: dhe: unknown name 'shop'"),
+        ("transfers=both", "what-if: transfers: unknown name 'both'; known: beside, in_turn"),
         ("cluster=zionx", "did you mean 'zionex'"),
     ],
 )

@@ -3,9 +3,17 @@ from dataclasses import replace
 import pytest
 
 from planner.distributed import EmbeddingTable, TableConstraint, get_cluster
+from planner.distributed.comms import CallTime, CommsResult
 from planner.distributed.interop import export_plan
 from planner.distributed.iteration import TrainingJob
-from planner.distributed.shard_answer import answer_request, measure_network, memory_rows, scheme_rows, with_outlook
+from planner.distributed.shard_answer import (
+    answer_request,
+    measure_network,
+    memory_rows,
+    scheme_rows,
+    with_comms,
+    with_outlook,
+)
 from planner.distributed.shard_request import ShardRequest
 from planner.distributed.whatif import Scenario
 from profiles.errors import InputError
@@ -60,3 +68,16 @@ def test_the_outlook_says_why_there_is_no_curve() -> None:
 def test_only_this_machine_s_network_is_measured_here() -> None:
     with pytest.raises(InputError, match="cluster zionex has 2 nodes"):
         measure_network(request())
+
+
+def test_a_network_measured_on_other_ranks_is_said_not_to_be_used() -> None:
+    time = CallTime(collective="all_reduce", message_bytes=1024, median_ms=1.0, low_ms=1.0, high_ms=1.0)
+    answer = answer_request(request())
+    few, all_ranks = (
+        with_comms(
+            answer, answer.request, CommsResult(backend="gloo", nodes=nodes, devices_per_node=devices, fixed=(time,))
+        )
+        for nodes, devices in ((1, 1), (2, 2))
+    )
+    assert few.notes[-1].startswith("the network was measured on 1 x 1 ranks, over which no collective of 2 x 2 runs")
+    assert all_ranks.notes == answer.notes

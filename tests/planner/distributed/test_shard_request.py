@@ -41,6 +41,11 @@ def test_the_example_of_the_docs_gives_layers_constraints_and_what_ifs() -> None
     assert (len(found.constraints), len(found.what_if), found.notes) == (2, 3, ())
 
 
+def test_a_study_says_whether_transfers_take_turns(tmp_path: Path) -> None:
+    assert not request(tmp_path).scenario.job.is_network_shared
+    assert request(tmp_path, SMALL + 'transfers = "in_turn"\n').scenario.job.is_network_shared
+
+
 def test_a_study_of_serving_shards_its_own_features(tmp_path: Path) -> None:
     quickstart = (ROOT / "docs" / "examples" / "quickstart.toml").read_text(encoding="utf-8")
     found = request(tmp_path, quickstart + '\n[cluster]\npreset = "local-gloo"\n[sharding]\ndim = 8\n')
