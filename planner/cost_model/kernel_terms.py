@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from planner.cost_model.estimates import Floats
 from planner.cost_model.features import BYTES_PER_MIB, CostDrivers
+from representations.specs import BYTES_PER_FLOAT
 
-__all__ = ["kernel_terms"]
+__all__ = ["inner_bytes", "kernel_terms"]
 
 _TILE, _WIDE_TILE = 16, 24
 _REMAINDERS = (4, 8, 16)
@@ -53,6 +54,16 @@ def kernel_terms(drivers: CostDrivers) -> Terms:
     if {"vectors", "dim"} <= names:
         return terms | _batched_products(drivers)
     return terms | _any_products(drivers)
+
+
+def inner_bytes(drivers: CostDrivers) -> Floats:
+    """[N]: what a component writes and reads between its inputs and its output, by formula."""
+    if not {"vectors", "dim"} <= set(drivers.names):
+        return np.zeros(len(drivers.batch))
+    vectors, dim = drivers.size_of("vectors"), drivers.size_of("dim")
+    # Stacked vectors and all their products.
+    inner: Floats = 2 * BYTES_PER_FLOAT * drivers.batch * (vectors * dim + vectors**2)
+    return inner
 
 
 def _copies(drivers: CostDrivers) -> Terms:

@@ -18,16 +18,22 @@ from planner.cost_model.estimates import Floats
 
 __all__ = ["Residual", "SmoothPart", "fit_residual", "stacking_weights", "weights_of"]
 
-# A measurement 7 times off the roof tells of an outlier, not of a kernel.
-_LARGEST_LOG_RATIO = 2.0
+# Rows so many spreads off the others, but no less than a quarter, count as that far off and no further: most of them
+# were mismeasured, and squared errors would bend all others towards them.
+_MOST_SPREADS = 4.0
+_LEAST_FAR_OFF = 0.25
+_HUBER = 1.345
+_HUBER_ROUNDS = 4
+_LEAST_SPREAD = 0.01
+_SPREAD_OF_MEDIAN = 1.4826
 # Length scales are found on at most so many rows; they need no more, and cost their cube.
 _ROWS_FOR_LENGTHS = 72
 _STEPS_FOR_LENGTHS = 12
 _LARGEST_PROCESS = 1500
 # Rows evaluated at once, so that a million predictions fit into memory.
 _BLOCK = 4096
-# Draws the weights towards none, so the roofline alone, as much as a tenth of the rows would.
-_WEIGHT_RIDGE = 0.1
+# Draws the weights towards none, so the roofline alone, as much as a third of the rows would.
+_WEIGHT_RIDGE = 0.3
 _EQUAL_WEIGHTS = (0.5, 0.5)
 # What a good model leaves of rows without noise: noise below it hardly matters.
 _MISFIT = 0.05
@@ -89,7 +95,7 @@ def fit_residual(
     from sklearn import config_context
     from sklearn.ensemble import GradientBoostingRegressor
 
-    target = np.clip(log_ratio_N, -_LARGEST_LOG_RATIO, _LARGEST_LOG_RATIO)
+    target = _without_outliers(log_ratio_N)
     doubt = np.zeros(len(target)) if doubt_N is None else doubt_N
     center, scale = features_NF.mean(axis=0), features_NF.std(axis=0)
     smooth = (scale > 1e-9) & (np.arange(len(scale)) < dimensions)
@@ -120,16 +126,29 @@ def weights_of(doubt_N: Floats) -> Floats:
 
 
 def stacking_weights(parts_N2: Floats, log_ratio_N: Floats, doubt_N: Floats | None = None) -> tuple[float, float]:
-    """Weights in [0, 1] of trees and process that suit held-out rows, drawn towards none."""
+    """Weights in [0, 1] of trees and process that suit most held-out rows (Huber), drawn towards none."""
     from scipy.optimize import lsq_linear
 
-    target = np.clip(log_ratio_N, -_LARGEST_LOG_RATIO, _LARGEST_LOG_RATIO)
-    ridge = np.sqrt(_WEIGHT_RIDGE * np.mean(parts_N2**2) * len(target) + 1e-12) * np.eye(2)
+    target = _without_outliers(log_ratio_N)
     own_N = np.ones(len(target)) if doubt_N is None else np.sqrt(weights_of(doubt_N))
-    rows = np.vstack((parts_N2 * own_N[:, None], ridge))
-    wanted = np.concatenate((target * own_N, np.zeros(2)))
-    trees, process = lsq_linear(rows, wanted, (0.0, 1.0), method="bvls").x
-    return float(trees), float(process)
+    weights, found = own_N, np.array(_EQUAL_WEIGHTS)
+    for _ in range(_HUBER_ROUNDS):
+        weighted = parts_N2 * weights[:, None]
+        ridge = np.sqrt(_WEIGHT_RIDGE * np.mean(weighted**2) * len(target) + 1e-12) * np.eye(2)
+        wanted = np.concatenate((target * weights, np.zeros(2)))
+        found = lsq_linear(np.vstack((weighted, ridge)), wanted, (0.0, 1.0), method="bvls").x
+        errors = np.abs(parts_N2 @ found - target)
+        near = _HUBER * max(_SPREAD_OF_MEDIAN * float(np.median(errors)), _LEAST_SPREAD)
+        weights = own_N * np.sqrt(np.minimum(1.0, near / np.maximum(errors, 1e-12)))
+    trees, process = found.tolist()
+    return trees, process
+
+
+def _without_outliers(log_ratio_N: Floats) -> Floats:
+    middle = float(np.median(log_ratio_N))
+    spread = _SPREAD_OF_MEDIAN * float(np.median(np.abs(log_ratio_N - middle)))
+    most = max(_MOST_SPREADS * spread, _LEAST_FAR_OFF)
+    return np.clip(log_ratio_N, middle - most, middle + most)
 
 
 def _fit_process(standard: Floats, target: Floats, doubt: Floats) -> SmoothPart:

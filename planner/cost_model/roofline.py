@@ -17,7 +17,7 @@ import numpy as np
 
 from planner.cost_model.estimates import Floats
 from planner.cost_model.features import BYTES_PER_MIB, CostDrivers
-from planner.cost_model.kernel_terms import kernel_terms
+from planner.cost_model.kernel_terms import inner_bytes, kernel_terms
 from profiles.errors import InputError
 from profiles.units import MS_PER_S
 
@@ -33,12 +33,14 @@ _SLOWEST_MISSES_PER_S = 2e9
 _MOST_LOSS = 64
 # The working set leaves a cache over about a doubling either way: associativity and other lines blur the edge.
 _EDGE_WIDTH = 0.7
-# Fractions of a level at which the bandwidth may fall already, less blurred.
-_EDGES = (("l2", 1 / 4), ("l2", 1), ("l3", 1 / 8), ("l3", 1 / 4), ("l3", 1 / 2))
-_FRACTION_WIDTH = 0.35
+# The last level is left within a fifth of that: what streams through it is gone before it comes again.
+_LAST_EDGE_WIDTH = 0.2
+# Multiples of a level at which the bandwidth may fall as well.
+_EDGES = (("l3", 1 / 4), ("l3", 1), ("memory", 1 / 4), ("memory", 1 / 2), ("memory", 2))
+_MULTIPLE_WIDTH = 0.35
 # Priors, as shares of the limits: what rates are usually like, and how slow each level of the memory is.
 _USUAL_FLOPS_SHARE = 1 / 40
-_USUAL_BYTES_SHARES = {"byte": 1 / 20, "l2": 1 / 40, "l3": 1 / 80, "memory": 1 / 200}
+_USUAL_BYTES_SHARES = {"byte": 1 / 20, "l2": 1 / 10, "l3": 1 / 20, "memory": 1 / 100}
 # Of what kernels do beyond the full rates: per call, per row, per number, per MiB of traffic, and in full FLOPs.
 _USUAL_MS = {"call": 1e-3, "row": 5e-5, "id": 5e-5, "number": 3e-6, "traffic": 2e-2}
 _USUAL_LOSS = 8
@@ -56,7 +58,7 @@ class PhysicalLimits:
 
     flops_per_s: float
     bytes_per_s: float
-    cache_bytes: tuple[float, float, float] = (32 * 2.0**10, 2.0**20, 32 * 2.0**20)
+    cache_bytes: tuple[float, float, float] = (32 * 2.0**10, 2.0**20, 12 * 2.0**20)
 
     def __post_init__(self) -> None:
         for name in ("flops_per_s", "bytes_per_s"):
@@ -93,9 +95,10 @@ def fit_roofline(
     lowest, highest = _bounds(tuple(terms), limits)
     prior, spread = _priors(tuple(terms), limits)
     relative = np.column_stack(tuple(terms.values())) / latency_ms[:, None]
-    largest = relative.max(axis=0)
-    scale = np.where(largest > 0, largest, 1.0)
     believed = _PRIOR_WEIGHT / spread
+    # Columns that no row reached are all prior: they must not outweigh the others by many orders of magnitude.
+    largest = np.maximum(relative.max(axis=0), believed)
+    scale = np.where(largest > 0, largest, 1.0)
     design = np.vstack((relative / scale, np.diag(believed / scale)))
     target = np.concatenate((1 - relative @ lowest, believed * np.maximum(prior - lowest, 0.0)))
     room = (highest - lowest) * scale
@@ -112,16 +115,16 @@ def fit_roofline(
 
 def _terms(drivers: CostDrivers, cache_bytes: Sequence[float]) -> dict[str, Floats]:
     """Columns [N] that latency is a sum of; each grows with the batch."""
-    moved = drivers.bytes_N
+    moved = drivers.bytes_N + inner_bytes(drivers)
     terms = {"overhead": np.ones(len(drivers.batch)), "row": drivers.batch, "flop": drivers.flops_N, "byte": moved}
     sizes = dict(zip(_LEVELS, cache_bytes, strict=True))
     log_set = np.log2(np.maximum(moved, 1.0))
     for level, size in sizes.items():
-        terms[level] = moved * _share_beyond(log_set, size, _EDGE_WIDTH)
-    # A level is reached when the one before it is full.
-    full = {"l2": sizes["l3"], "l3": sizes["memory"]}
-    for level, fraction in _EDGES:
-        terms[f"edge/{level}/{fraction:g}"] = moved * _share_beyond(log_set, fraction * full[level], _FRACTION_WIDTH)
+        width = _LAST_EDGE_WIDTH if level == _LEVELS[-1] else _EDGE_WIDTH
+        terms[level] = moved * _share_beyond(log_set, size, width)
+    for level, multiple in _EDGES:
+        share_N = _share_beyond(log_set, multiple * sizes[level], _MULTIPLE_WIDTH)
+        terms[f"edge/{level}/{multiple:g}"] = moved * share_N
     terms["missed_byte"] = moved * np.log1p(drivers.parameter_bytes_N / BYTES_PER_MIB)
     if "pooling" in drivers.names:
         terms["id"] = drivers.ids_N
@@ -161,7 +164,7 @@ def _priors(names: Sequence[str], limits: PhysicalLimits) -> tuple[Floats, Float
         "offsets": (0.0, np.inf),
         "flop": (usual_flop, usual_flop),
         "missed_byte": (0.0, levels["memory"]),
-        "edge": (0.0, levels["l2"]),
+        "edge": (0.0, levels["l3"]),
         **{name: (cost, cost) for name, cost in levels.items()},
         **{name: (0.0, cost_ms) for name, cost_ms in _USUAL_MS.items()},
     }

