@@ -18,6 +18,7 @@ from representations.training_config import TrainingConfig
 from tests.benchmarks import search
 from tests.benchmarks.planted_clicks import PlantedClicks, write_clicks
 from tests.benchmarks.rivals.plain_search import optuna_search, random_search
+from tests.benchmarks.search_invented import invented_table
 from tests.benchmarks.search_methods import METHODS
 from tests.benchmarks.search_noise import search_clicks, summary, whole_tables
 from tests.benchmarks.search_replay import Curve, TableTrainer, curve_of, front_keys, run_method, share_to
@@ -37,7 +38,7 @@ from tests.planner.search.closed_form import SMALL_SPACE, make_task, predict, tr
 TASK = make_task(SearchSection(trials=4, space=SMALL_SPACE))
 
 
-def invented_table(task: SearchTask = TASK) -> SearchTable:
+def closed_table(task: SearchTask = TASK) -> SearchTable:
     """What `closed_form` would train, the early rungs a little worse."""
     rows = {}
     for key, candidate in distinct_candidates(task).items():
@@ -50,7 +51,7 @@ def invented_table(task: SearchTask = TASK) -> SearchTable:
     return SearchTable(task=task, config=TrainingConfig(), trainings=rows)
 
 
-TABLE = invented_table()
+TABLE = closed_table()
 REFERENCE = search.reference_of(TASK, search.allowed(TASK, predict))
 
 
@@ -143,6 +144,17 @@ def test_the_shipped_table_is_whole() -> None:
     assert all(0.5 < row.test.auc < 0.85 for row in table.trainings.values())
 
 
+def test_invented_tables_keep_candidates_and_seconds_and_differ_by_seed() -> None:
+    table = read_table()
+    one, other = invented_table(table, 1), invented_table(table, 2)
+    assert list(one.trainings) == list(table.trainings)
+    assert one.seconds == table.seconds
+    assert all(0.5 <= rung.validation.auc < 0.9 for row in one.trainings.values() for rung in row.rungs)
+    key = next(iter(one.trainings))
+    assert one.trainings[key] != other.trainings[key]
+    assert invented_table(table, 1).trainings == one.trainings
+
+
 def test_trainings_from_other_seeds_tell_how_much_of_a_score_is_chance() -> None:
     scatter = read_scatter(read_table())
     assert (scatter.candidates, scatter.trainings) == (16, 64)
@@ -188,12 +200,14 @@ def test_the_page_tells_what_was_reached_and_what_was_not() -> None:
         "budget_share_to_nsga2": 0.4, "fronts": [front], "space_size": 1e12, "screened": 1000,
         "screened_per_s": 2e5, "screened_front": 30,
         "curves": {name: [0.0, 0.2, 0.3] for name in METHODS},
+        "invented": [{**front, "budget_share_to_random": 0.1, "budget_share_to_tpe": None}],
         "seed_noise": {"validation": 0.004, "test": 0.004, "candidates": 16, "trainings": 64},
         "live": [{"method": "ours", "volume": 0.3, "trainings": 4, "steps": 9}],
     }  # fmt: skip
     page = "\n".join(search.BENCHMARK.describe(report))
     assert "| Optuna TPE | 0.3000 | 5.0 | 0.500 | not reached | 20.0% |" in page
     assert "| auc, parameter_bytes | 5 | 40.0% | 80.0% | 30.0% |" in page
+    assert "| 1 | 10.0% | not reached | 5 | 40.0% | 80.0% | 30.0% |" in page
     assert "1,000 different candidates were priced and compared by evolution at 200,000 per second" in page
     assert search.BENCHMARK.charts is not None
     assert search.BENCHMARK.charts(report)["search"].startswith("<svg")

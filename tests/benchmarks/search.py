@@ -24,6 +24,7 @@ from planner.study.space import GroupSection, SpaceSection
 from representations.components import work_of
 from representations.specs import Feature
 from tests.benchmarks.benchmark import Benchmark, Figures, main
+from tests.benchmarks.search_invented import NOISE, invented_table
 from tests.benchmarks.search_methods import METHODS, OURS, guided_search
 from tests.benchmarks.search_noise import published_costs
 from tests.benchmarks.search_page import charts, describe
@@ -40,6 +41,7 @@ FOUND_WITH = 0.1
 # What costs at most so many times as much is as cheap.
 ALIKE_COSTS = 1.05
 _CHANCES = 50
+_WORLDS, _RIVAL_RUNS = 3, 2
 LIVE_SECONDS = 60.0
 _FRONTS = (("auc", "latency_ms", "parameter_bytes"), ("auc", "latency_ms"), ("auc", "parameter_bytes"))
 _GRID = 200
@@ -148,6 +150,29 @@ def screened(features: tuple[Feature, ...], most: int) -> dict[str, Any]:
     }
 
 
+def on_invented(
+    table: SearchTable, predict: Predictor, reference: Mapping[str, float], budget_s: float, worlds: int
+) -> list[dict[str, Any]]:
+    """The same comparison on tables of invented accuracies, one of our runs each, and the front that it finds."""
+    rows = []
+    for world in range(worlds):
+        other = invented_table(table, world)
+        train, row = TableTrainer(table=other), dict[str, Any]()
+        runs = {name: 1 if name == OURS else _RIVAL_RUNS for name in (OURS, "random", "tpe")}
+        curves = {
+            name: [
+                curve_of(run_method(METHODS[name], other.task, predict, train, budget_s, seed).events, reference)
+                for seed in range(count)
+            ]
+            for name, count in runs.items()
+        }
+        for name in ("random", "tpe"):
+            final = fmean(curve.final for curve in curves[name])
+            row[f"budget_share_to_{name}"] = share_to(curves[OURS], final, budget_s)
+        rows.append(row | front_found(other, predict, (0,), NOISE))
+    return rows
+
+
 def live(task: SearchTask, predict: Predictor, reference: Mapping[str, float], seconds: float) -> list[dict[str, Any]]:
     """One run of each method that really trains."""
     section = TrainingSection(epochs=CONFIG.epochs, batch_size=CONFIG.batch_size, rows=CONFIG.maximum_rows)
@@ -186,6 +211,7 @@ def _measure(quick: bool) -> Figures:
         "front_found_exactly": fronts[0]["exactly"],
         "fronts": fronts,
         "seed_noise": asdict(scatter),
+        "invented": on_invented(table, predict, reference, budget_s, 1 if quick else _WORLDS),
         **screened(task.features, 20_000 if quick else 200_000),
         "seeds": len(seeds),
         "budget_s": budget_s,
