@@ -11,6 +11,7 @@ from planner.report import SearchInputs
 from planner.report.search_page import build_search_page
 from planner.search import SearchResult, TrialRecord
 from planner.search.choices_text import choices_text
+from planner.search.forecasts import forecast_frame
 from planner.search.front_reasons import front_reasons
 from planner.search.importances import importances_frame
 from planner.search.objective_charts import parallel_frame
@@ -69,6 +70,7 @@ def search_inputs(
         hypervolume=search.hypervolume,
         chosen=next((trial.number for trial in search.trials if trial.model.name == chosen), None),
         volume=tuple(volume_frame(search).to_dicts()),
+        forecasts=tuple(forecast_frame(search).to_dicts()),
         importances=tuple(importances_frame(search).to_dicts()),
         parallel=tuple(parallel_frame(search).to_dicts()),
         reasons=tuple(asdict(one) for one in front_reasons(search)),

@@ -51,11 +51,11 @@ class SearchInputs:
     `parameter_bytes`, `flops`, `feasible`, `pareto`, and where known the choices, `reason` and `train_seconds`.
     Quality is of validation rows; `test_auc` and `test_accuracy`, where known, of rows that no choice looked at.
     `objectives` and `constraints` are those of the study; `chosen` is the trial whose components are shown. `volume`,
-    `importances` and `parallel` are the frames of those names in `planner.search`, `reasons` have `number`, `why`,
-    `trade` and `within_noise` of each member of the front. `rebuild` is the command that rebuilds its first, `screened`
-    a line on what was ruled out before any training. Rows have the objectives beyond these too, and where features
-    chose by groups a `description` of the choices. `simulated_qps`, `simulated_low` and `simulated_high` are capacities
-    that were simulated.
+    `forecasts`, `importances` and `parallel` are the frames of those names in `planner.search`, `reasons` have
+    `number`, `why`, `trade` and `within_noise` of each member of the front. `rebuild` is the command that rebuilds its
+    first, `screened` a line on what was ruled out before any training. Rows have the objectives beyond these too, and
+    where features chose by groups a `description` of the choices. `simulated_qps`, `simulated_low` and
+    `simulated_high` are capacities that were simulated.
     """
 
     trials: Rows
@@ -71,6 +71,7 @@ class SearchInputs:
     reasons: Rows = ()
     rebuild: str = ""
     screened: str = ""
+    forecasts: Rows = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

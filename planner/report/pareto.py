@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from planner.report.blocks import CellKind, Chart, Column, Row, Rows, Section, Table
@@ -13,7 +14,13 @@ from planner.report.restyle import grade_marks, undash
 from planner.search.charts import front_chart
 from planner.search.frames import CHOICE_COLUMNS
 from planner.search.objective import METRICS
-from planner.search.objective_charts import importances_chart, objectives_chart, parallel_chart, volume_chart
+from planner.search.objective_charts import (
+    forecast_chart,
+    importances_chart,
+    objectives_chart,
+    parallel_chart,
+    volume_chart,
+)
 from planner.study import OBJECTIVES
 
 __all__ = ["front_rows", "objective_title", "pareto_rows", "search_section", "shown_objective"]
@@ -166,8 +173,16 @@ def _more_charts(search: SearchInputs) -> tuple[Chart, ...]:
         title, summary = "Any objectives", f"{len(rows)} trained candidates in three objectives, which can be chosen."
         note = "A brush over the points fills the table below them; large marks are on the front."
         found.append(Chart(name="objectives", title=title, summary=summary, spec=spec, rows=rows, note=note))
+    metric = next((name for name in search.objectives if name in METRICS), "")
     drawn = (
         ("volume", "Growth", "How the covered hypervolume grew with training.", search.volume, volume_chart),
+        (
+            "forecasts",
+            "Expectations",
+            "What was expected of each trial, and what it reached.",
+            search.forecasts,
+            partial(forecast_chart, metric=metric),
+        ),
         ("importances", "Importances", "What explains differences.", search.importances, importances_chart),
         (
             "parallel",

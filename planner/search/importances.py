@@ -11,12 +11,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from planner.cost_model.candidates import candidates_of
-from planner.search.model_features import accuracy_features
+from planner.search.forecasts import expected_metric
 from planner.search.objective import METRICS
 from planner.search.records import SearchResult, TrialRecord
-from planner.search.scaling import Scaling
-from planner.search.surrogate import Observations, fit_surrogate
 
 __all__ = ["explained_share", "importances_frame"]
 
@@ -60,29 +57,6 @@ def _labels(trials: Sequence[TrialRecord], name: str) -> list[str]:
 
 
 def _values(result: SearchResult, name: str) -> Floats:
-    if name not in METRICS:
-        return np.array([trial.value(name, result.latency_device) for trial in result.trials])
-    features_NX = accuracy_features(candidates_of([trial.model for trial in result.trials]))
-    scaled_NX = Scaling.of(features_NX).apply(features_NX)
-    scores = [
-        (place, share, value) for place, trial in enumerate(result.trials) for share, value in _scores(trial, name)
-    ]
-    places, shares, values = zip(*scores, strict=True)
-    seen = Observations(
-        features_OX=scaled_NX[list(places)],
-        candidate_O=np.array(places, dtype=np.intp),
-        share_O=np.array(shares),
-        value_O=np.array(values),
-    )
-    value_N, _ = fit_surrogate(seen).predict(scaled_NX, np.arange(len(scaled_NX)))
-    known = [(place, value) for place, share, value in scores if share == 1.0]
-    value_N[[place for place, _ in known]] = [value for _, value in known]
-    return value_N
-
-
-def _scores(trial: TrialRecord, name: str) -> list[tuple[float, float]]:
-    """Shares of training and the metric there."""
-    if trial.state not in ("complete", "stopped"):
-        return []
-    early = [(rung.share, float(getattr(rung, name))) for rung in trial.rungs if rung.share < 1]
-    return [*early, (1.0, trial.value(name, ""))] if trial.state == "complete" else early
+    if name in METRICS:
+        return expected_metric(result, name)
+    return np.array([trial.value(name, result.latency_device) for trial in result.trials])

@@ -14,6 +14,7 @@ from profiles.charts.theme import PALETTE, themed
 from profiles.units import format_count
 
 __all__ = [
+    "forecast_chart",
     "importances_chart",
     "objectives_chart",
     "objectives_frame",
@@ -36,7 +37,7 @@ _TITLES = {
     "peak_memory_bytes": "peak memory (bytes)",
 }
 _ROWS = 12
-_MOST_CHOICES = 12
+_MOST_CHOICES, _MOST_FORECASTS = 12, 40
 _GREY = "#5f6670"
 # From here on numbers are written with a unit of thousands.
 _LONG = 10_000
@@ -98,6 +99,21 @@ def volume_chart(frame: pl.DataFrame) -> alt.LayerChart:
     ).transform_filter("datum.hypervolume > datum.before")
     points = grown.mark_point(filled=True, color=PALETTE[0], size=50).encode(tooltip=["number", "name", "hypervolume"])
     return themed(alt.LayerChart(layer=[line, points]).properties(width=560, height=220, title="Hypervolume"))
+
+
+def forecast_chart(frame: pl.DataFrame, metric: str) -> alt.LayerChart:
+    """`forecast_frame`: what was expected of each trial, with its interval, and what whole trainings reached."""
+    frame = frame.sort("expected", descending=OBJECTIVES[metric]).head(_MOST_FORECASTS)
+    order, title = frame["name"].to_list(), f"{_TITLES.get(metric, metric)} after a whole training"
+    base: Any = alt.Chart(frame).encode(y=alt.Y("name:N", sort=order, title=None, axis=alt.Axis(labelLimit=200)))
+    scale = alt.Scale(zero=False, nice=True)
+    spans: Any = base.mark_rule(color=_GREY).encode(x=alt.X("low:Q", scale=scale, title=title), x2="high:Q")
+    tooltip = ["number", "name", "state", "share", "reached", "expected", "low", "high"]
+    expected: Any = base.mark_point(filled=False, color=_GREY, size=50).encode(x="expected:Q", tooltip=tooltip)
+    reached: Any = base.transform_filter(alt.datum.state == "complete")
+    reached = reached.mark_point(filled=True, color=PALETTE[0], size=50).encode(x="reached:Q", tooltip=tooltip)
+    layers = alt.LayerChart(layer=[spans, expected, reached])
+    return themed(layers.properties(width=520, title="Expected (hollow, with 95 % interval) and reached (full)"))
 
 
 def importances_chart(frame: pl.DataFrame) -> alt.Chart:

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from planner.search import SearchResult
+from planner.search.forecasts import forecast_frame
 from planner.search.importances import explained_share, importances_frame
 from planner.search.objective_charts import (
+    forecast_chart,
     importances_chart,
     objectives_chart,
     objectives_frame,
@@ -56,6 +58,17 @@ def test_the_most_important_choice_comes_first() -> None:
     assert first.is_sorted(descending=True)
     assert set(frame["parameter"]) == {"representation", "dim", "dhe_k", "dhe_width", "dhe_depth"}
     assert importances_chart(frame).to_dict()["encoding"]["y"]["sort"][0] == frame["parameter"][0]
+
+
+def test_what_was_expected_stands_beside_what_came() -> None:
+    frame = forecast_frame(RESULT)
+    assert frame["number"].to_list() == [trial.number for trial in RESULT.feasible]
+    assert (frame["low"] < frame["expected"]).all()
+    assert (frame["expected"] < frame["high"]).all()
+    assert frame["reached"].to_list() == [trial.auc for trial in RESULT.feasible]
+    assert frame.filter(frame["reached"].is_between(frame["low"], frame["high"])).height >= 2
+    assert len(forecast_chart(frame, "auc").to_dict()["layer"]) == 3
+    assert forecast_frame(make_result(make_record(0))).height == 0
 
 
 def test_few_trials_have_no_importances() -> None:
