@@ -82,5 +82,5 @@ def test_few_errors_widen_alike_everywhere() -> None:
 def test_what_lies_beyond_the_range_widens_as_the_errors_there_ask() -> None:
     assert widening_per_doubling(np.full(10, 1.0), np.full(10, 0.2), np.full(10, 2.0)) == pytest.approx(0.4)
     assert widening_per_doubling(np.full(6, 1.0), np.full(6, 0.2), np.full(6, 2.0)) == pytest.approx(0.6)
-    assert widening_per_doubling(np.zeros(10), np.full(10, 0.2), np.full(10, 2.0)) == pytest.approx(0.1)
-    assert widening_per_doubling(np.full(2, 5.0), np.zeros(2), np.ones(2)) == pytest.approx(0.1)
+    assert widening_per_doubling(np.zeros(10), np.full(10, 0.2), np.full(10, 2.0)) == pytest.approx(0.15)
+    assert widening_per_doubling(np.full(2, 5.0), np.zeros(2), np.ones(2)) == pytest.approx(0.15)
