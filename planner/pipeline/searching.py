@@ -32,7 +32,7 @@ from planner.search.repricing import repriced
 from planner.search.storage import JOURNAL
 from planner.study import Study, TrainingSection
 from planner.study.search import SearchMethod
-from profiles.errors import InputError
+from profiles.errors import CorruptFileError, InputError
 from profiles.parquet import write_frame
 from profiles.units import SECONDS_PER_HOUR
 from representations.components import model_work
@@ -117,7 +117,11 @@ class StudyTrainer:
             key = candidate_key(spec)
             file = self.carried / f"{key}-{seed}.safetensors"
             plain, checkpoints = trainable_spec(spec).renamed(key), Checkpoints(path=file)
-            result = train(plain, self.splits, config, checkpoints=checkpoints, share=share)
+            try:
+                result = train(plain, self.splits, config, checkpoints=checkpoints, share=share)
+            except CorruptFileError:
+                file.unlink()
+                result = train(plain, self.splits, config, checkpoints=checkpoints, share=share)
             if share == 1:
                 file.unlink(missing_ok=True)
         trained = self._judged(result, spec, 0.0)

@@ -148,6 +148,15 @@ def test_one_training_serves_all_names_of_a_model(study: Study, data: StudyData,
     assert carried.auc == pytest.approx(trainer(spec, 0).auc, abs=1e-9)
 
 
+def test_a_training_whose_state_is_torn_begins_again(study: Study, data: StudyData, tmp_path: Path) -> None:
+    trainer = StudyTrainer(splits=data.splits, section=study.search.training, rungs=(0.5, 1.0), carried=tmp_path)
+    spec = candidate_models(study, data)[0]
+    first = trainer.train_rung(spec, 0, RungStep(rung=0))
+    (file,) = tmp_path.iterdir()
+    file.write_bytes(b"what a full disk left")
+    assert trainer.train_rung(spec, 0, RungStep(rung=0)).auc == first.auc
+
+
 def test_candidates_of_groups_cannot_be_reviewed_by_name(study_file: Path, tmp_path: Path) -> None:
     from planner.review.finding import find_subject
 
