@@ -241,6 +241,7 @@ class CandidatePredictor:
 
 def _gather(layout: _Layout, prices: PartPrices, rows: Index | None, sums_NC: Floats) -> None:
     table_RC = prices.rows(layout.parts)
+    tables: dict[int, Floats] = {}
     count = len(sums_NC) if rows is None else len(rows)
     for start in range(0, count, _CHUNK):
         stop = min(start + _CHUNK, count)
@@ -248,16 +249,18 @@ def _gather(layout: _Layout, prices: PartPrices, rows: Index | None, sums_NC: Fl
         places = layout.places(some)
         sums = _sum_of(table_RC, places)
         if prices.apart:
-            _add_tables(layout, prices, places, sums)
+            _add_tables(layout, prices, places, sums, tables)
         sums_NC[some] = sums
 
 
-def _add_tables(layout: _Layout, prices: PartPrices, places: Index, sums: Floats) -> None:
-    """Tables behind the traffic of each candidate's other components."""
-    within = context_bytes_of(sums[:, COLUMNS.index("traffic_bytes")])
+def _add_tables(layout: _Layout, prices: PartPrices, places: Index, sums: Floats, tables: dict[int, Floats]) -> None:
+    """Tables behind the traffic of each candidate's other components; `tables` keeps their rows by that traffic."""
+    within = context_bytes_of(sums[:, COLUMNS.index("traffic_bytes")]).astype(np.int64)
     for context_bytes in np.unique(within).tolist():
+        if context_bytes not in tables:
+            tables[context_bytes] = prices.table_rows(layout.parts, context_bytes)
         alike = np.flatnonzero(within == context_bytes)
-        sums[alike, :LATENCIES] += _sum_of(prices.table_rows(layout.parts, int(context_bytes)), places[alike])
+        sums[alike, :LATENCIES] += _sum_of(tables[context_bytes], places[alike])
 
 
 def _sum_of(table_RC: Floats, places_NS: Index) -> Floats:
