@@ -63,11 +63,6 @@ def batching_of(rule: Rule) -> tuple[int, float]:
 def needs_events(plan: Plan, rule: Rule) -> bool:
     """Whether only the general loop serves the plan under the rule."""
     is_general = any(path.shards for path in plan.paths) or any(map(_changes, plan.devices))
-    if is_general and rule.kind == PRICED:
-        raise InputError(
-            "policy: one that prices device time follows neither shards nor devices with outages, mtbf_s or warm_up_s; "
-            "choose another, or leave these out"
-        )
     return is_general or rule.kind == SPLIT or batching_of(rule)[0] > 0
 
 
@@ -75,8 +70,7 @@ def event_plan(plan: Plan, rule: Rule) -> EventPlan | None:
     """What the general loop is told; none where the plan does not need it.
 
     Raises:
-        InputError: prices of device time with what only this loop serves, parts of a query on a path with shards, or
-            failures that come too often to follow.
+        InputError: parts of a query on a path with shards, or failures that come too often to follow.
     """
     if not needs_events(plan, rule):
         return None

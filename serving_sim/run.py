@@ -1,6 +1,6 @@
 """One run: a compiled plan, its queues and totals, served by the fastest loop that can. Others drive it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 
@@ -30,12 +30,15 @@ from serving_sim.kernels import (
     account_chunk,
     compile_steps,
     new_market,
+    note_mix,
+    renew_prices,
     serve_chunk,
     serve_events,
     serve_fixed,
     serve_pair,
     serve_priced,
     serve_steps,
+    until_renewal,
 )
 
 __all__ = ["Run", "start_run"]
@@ -112,8 +115,11 @@ class Run:
         events = self.events
         if events is None:
             return chunk, 0
-        room = events.room_for(chunk, count)
-        done = serve_events(chunk, count, gap_ms, self.rule, events.plan, events.state, self.queues, room)
+        room, first, done = events.room_for(chunk, count), 0, 0
+        for end in self._pieces(chunk, count, gap_ms):
+            part = (first, end, done)
+            done = serve_events(chunk, part, gap_ms, self.rule, events.plan, events.state, self.queues, room)
+            first = end
         # The loop has counted the time that servers were busy, lost services too.
         unused_D = np.zeros(len(self.paths.servers_D))
         account_chunk(room, done, self.warmup, self.sla_ms_C, self.paths, unused_D, self.totals)
@@ -121,6 +127,26 @@ class Run:
         last_ms = self.totals.sums_CF[0, LAST_FINISH_MS]
         self.totals.sums_CF[0, LAST_FINISH_MS] = max(last_ms, events.state.given_up_ms_1[0])
         return room, done
+
+    def _pieces(self, chunk: Chunk, count: int, gap_ms: float) -> Iterator[int]:
+        """Where the chunk's queries are cut, so that prices are renewed in between where a rule goes by them."""
+        market, events = self.market, self.events
+        if market is None or events is None or gap_ms == np.inf:
+            yield count
+            return
+        queues_D, learned_X, mixed = events.state.queues_D, events.state.learned_X, 0
+        while (due := mixed + until_renewal(market)) <= count:
+            # Those before it go by the prices as they are; the query with which new ones are due has the new ones.
+            yield due - 1
+            note_mix(chunk, mixed, due, gap_ms, market)
+            # A path whose device is known to be down takes forever.
+            known_D, device_P = queues_D["known"], self.paths.device_P
+            market.ratio_P[:] = np.where(known_D[device_P] > 0, learned_X["ratio"][: len(device_P)], np.inf)
+            renew_prices(self.rule, self.paths._replace(servers_D=np.maximum(known_D, 1)), market)
+            queues_D["price"], queues_D["crowded"] = market.price_D, market.crowded_D
+            mixed = due
+        note_mix(chunk, mixed, count, gap_ms, market)
+        yield count
 
 
 def start_run(
@@ -166,11 +192,15 @@ def start_run(
         histogram_CB=np.zeros((classes, BINS), dtype=np.int64),
         exact_ms=np.empty(exact),
     )
+    market = new_market(paths, limit_ms_CE[:, 0]) if rule.kind == PRICED else None
+    if market is not None and events is not None:
+        queues_D = events.state.queues_D
+        queues_D["price"], queues_D["crowded"] = market.price_D, market.crowded_D
     return Run(
         paths=paths,
         rule=rule,
         steps=compile_steps(rule, paths),
-        market=new_market(paths, limit_ms_CE[:, 0]) if rule.kind == PRICED else None,
+        market=market,
         events=events,
         queues=queues,
         waiting=_nothing_waiting(devices, servers),

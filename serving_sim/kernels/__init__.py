@@ -53,7 +53,7 @@ from serving_sim.kernels.event_arrays import (
 )
 from serving_sim.kernels.events import serve_events, start_events
 from serving_sim.kernels.market import Market, new_market
-from serving_sim.kernels.priced import serve_priced
+from serving_sim.kernels.priced import note_mix, renew_prices, serve_priced, until_renewal
 from serving_sim.kernels.serving import (
     expected_wait_ms,
     note_query,
@@ -114,8 +114,10 @@ __all__ = [
     "least_cost",
     "new_event_state",
     "new_market",
+    "note_mix",
     "note_query",
     "pick_bins",
+    "renew_prices",
     "serve_chunk",
     "serve_events",
     "serve_fixed",
@@ -125,4 +127,5 @@ __all__ = [
     "served_room",
     "start_events",
     "start_waiting",
+    "until_renewal",
 ]

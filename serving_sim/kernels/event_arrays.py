@@ -61,8 +61,11 @@ _QUERY = _record("size class_ path left stage losses", "arrival_ms start_ms serv
 # `after` is the next part in a queue or batch, -1 at its end.
 _PART = _record("after step size", "joined_ms")
 # `known` counts the servers that are up as far as is known, `outage` the beginnings and ends so far. Once `changed`,
-# when servers will be free has yet to be worked out anew.
-_QUEUE = _record("first last waiting known outage changed", "work_ms wait_ms")
+# when servers will be free has yet to be worked out anew. `coming_ms` is the service behind shards that are not done.
+# `price`, `crowded` and what follows from them for the query that is routed, `charge`, are those of a rule by prices.
+_QUEUE = _record("first last waiting known outage changed", "work_ms wait_ms coming_ms price crowded charge")
+# What a rule by prices has learned of a step of service: times observed and tabled, and their ratio.
+_LEARNED = _record("", "observed tabled ratio")
 # `down` counts the reasons for it, `drawn` the draws of failures and repairs.
 _SERVER = _record("device batch down failed known drawn", "start_ms mean_ms service_ms free_ms warm_ms")
 
@@ -91,7 +94,7 @@ class EventState(NamedTuple):
     `cursor_F`: number of the oldest query in the system, and of the next one; queries refused for want of a place;
     losses of a server under a query; queries given up; queries that are not done; failures and repairs since a query
     ended, when none is to follow; servers that fail no more, as those were too many. `given_up_ms_1` is when a query
-    was last given up.
+    was last given up, `crowd_1` how crowded the least crowded device was lately (for a rule by prices).
     """
 
     queries_H: Records
@@ -105,6 +108,8 @@ class EventState(NamedTuple):
     events_1: Ints
     cursor_F: Ints
     given_up_ms_1: Floats
+    learned_X: Records
+    crowd_1: Floats
 
 
 def new_event_state(plan: EventPlan, spreads: int, held: int) -> EventState:
@@ -118,6 +123,8 @@ def new_event_state(plan: EventPlan, spreads: int, held: int) -> EventState:
     servers_V["device"] = np.repeat(np.arange(len(devices_D)), servers_D)
     servers_V["batch"], servers_V["known"] = -1, 1
     servers_V["warm_ms"] = devices_D["warm_up_ms"][servers_V["device"]]
+    learned_X = np.zeros(len(plan.steps_X), dtype=_LEARNED)
+    learned_X["ratio"] = 1.0
     sources = 3 * len(servers_V) + 2 * len(devices_D)
     return EventState(
         queries_H=np.empty(held, dtype=_QUERY),
@@ -131,6 +138,8 @@ def new_event_state(plan: EventPlan, spreads: int, held: int) -> EventState:
         events_1=np.zeros(1, dtype=np.int64),
         cursor_F=np.zeros(8, dtype=np.int64),
         given_up_ms_1=np.zeros(1),
+        learned_X=learned_X,
+        crowd_1=np.zeros(1),
     )
 
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numba import njit
 
-from serving_sim.kernels.arrays import FIXED, REFUSAL, SPLIT, Chunk, Floats, Queues, Rule
+from serving_sim.kernels.arrays import FIXED, PRICED, REFUSAL, SPLIT, Chunk, Floats, Queues, Rule
 from serving_sim.kernels.event_arrays import (
     CHANGES,
     GIVEN_UP,
@@ -27,6 +27,16 @@ from serving_sim.kernels.event_arrays import (
     SPARED,
     EventPlan,
     EventState,
+)
+from serving_sim.kernels.market import (
+    CROWD_WEIGHT,
+    FORGETS,
+    IDLE_SHARE,
+    MEMORY_QUERIES,
+    REFUSES,
+    TABLE_COUNTS,
+    TRIFLE,
+    WAIT_WEIGHT,
 )
 
 __all__ = ["serve_events", "start_events"]
@@ -182,12 +192,100 @@ def _earliest(size: int, rule: Rule, plan: EventPlan, state: EventState) -> int:
 
 
 @_inner
-def _route(
-    now_ms: float, size: int, class_: int, rule: Rule, plan: EventPlan, state: EventState, queues: Queues
+def _long_wait_ms(device: int, state: EventState) -> float:
+    """The wait for those that come after all that is under way, behind shards too."""
+    wait_ms, coming_ms = state.queues_D[device].wait_ms, max(0.0, state.queues_D[device].coming_ms)
+    return float(wait_ms + coming_ms / max(1, state.queues_D[device].known))
+
+
+@_inner
+def _charge(sla_ms: float, rule: Rule, state: EventState) -> float:
+    """Set what device time costs, as that function of the file on prices; how crowded the least crowded device is."""
+    options_O, least, per_sla = rule.options_O, 1.0, 1.0 / sla_ms
+    weight = min(options_O[CROWD_WEIGHT] * state.crowd_1[0], 1.0)
+    for device in range(state.queues_D.size):
+        # Where all servers are down nothing is charged, as no query is done in time there.
+        wait_ms = _long_wait_ms(device, state)
+        wait = wait_ms * per_sla if wait_ms < np.inf else 0.0
+        crowd = min(1.0, wait)
+        price, crowded = state.queues_D[device].price, state.queues_D[device].crowded
+        charge = min(price * (options_O[IDLE_SHARE] + options_O[WAIT_WEIGHT] * wait), max(crowded, price))
+        state.queues_D[device].charge = max(charge, crowded * weight * crowd * crowd)
+        least = min(least, 1.0 if wait_ms == np.inf else crowd)
+    return least
+
+
+@_inner
+def _price(path: int, size: int, plan: EventPlan, state: EventState) -> tuple[float, float]:
+    """When the query would be done on the path, and what it would earn there: shards are charged too."""
+    device, service_ms = plan.steps_X[path].device, plan.service_ms_SX[size, path] * state.learned_X[path].ratio
+    wait_ms, gain = _long_wait_ms(device, state), plan.paths_P[path].accuracy * size
+    gain -= state.queues_D[device].charge * service_ms
+    for step in range(plan.paths_P[path].first_shard, plan.paths_P[path].end_shard):
+        device, shard_ms = plan.steps_X[step].device, plan.service_ms_SX[size, step] * state.learned_X[step].ratio
+        wait_ms = max(wait_ms, _long_wait_ms(device, state) + shard_ms)
+        gain -= state.queues_D[device].charge * shard_ms
+    return wait_ms + service_ms, gain
+
+
+@_inner
+def _route_by_price(
+    now_ms: float,
+    waited_ms: float,
+    size: int,
+    class_: int,
+    rule: Rule,
+    plan: EventPlan,
+    state: EventState,
+    queues: Queues,
 ) -> int:
-    """The rule's path; another of its paths where that one is known to be down and the other is not."""
+    """The path that earns most of those within what is left of the SLA; -1: the query is refused."""
+    _look(now_ms, plan, state, queues)
+    sla_ms = rule.limit_ms_CE[class_, 0]
+    least = _charge(sla_ms, rule, state)
+    if waited_ms == 0.0:
+        state.crowd_1[0] += (least - state.crowd_1[0]) * (4.0 / rule.options_O[MEMORY_QUERIES])
+    best, best_path, best_ms, enough = -np.inf, -1, np.inf, np.inf
+    for turn in range(2):
+        for path in rule.path_E:
+            latency_ms, gain = _price(path, size, plan, state)
+            if latency_ms > sla_ms - waited_ms:
+                continue
+            if turn == 0:
+                best = max(best, gain)
+            elif gain >= enough and latency_ms < best_ms:
+                best_path, best_ms = path, latency_ms
+        enough = best - TRIFLE * size
+    if rule.options_O[REFUSES] > 0:
+        return int(best_path) if best >= 0.0 else REFUSAL
+    return int(best_path) if best_path >= 0 else int(_earliest(size, rule, plan, state))
+
+
+@_inner
+def _learn(step: int, factor: float, state: EventState) -> None:
+    """A step of service is done: hold its time against its table."""
+    state.learned_X[step].observed += factor - FORGETS * state.learned_X[step].observed
+    state.learned_X[step].tabled += 1.0 - FORGETS * state.learned_X[step].tabled
+    observed, tabled = state.learned_X[step].observed, state.learned_X[step].tabled
+    state.learned_X[step].ratio = (observed + TABLE_COUNTS) / (tabled + TABLE_COUNTS)
+
+
+@_inner
+def _route(
+    now_ms: float,
+    waited_ms: float,
+    size: int,
+    class_: int,
+    rule: Rule,
+    plan: EventPlan,
+    state: EventState,
+    queues: Queues,
+) -> int:
+    """The rule's path; another of its paths where that one is known to be down and the other is not; -1: refused."""
     if rule.kind == FIXED:
         return int(rule.path_E[0])
+    if rule.kind == PRICED:
+        return int(_route_by_price(now_ms, waited_ms, size, class_, rule, plan, state, queues))
     _look(now_ms, plan, state, queues)
     best, best_ms, tier = rule.path_E[-1], np.inf, -1
     for entry in range(rule.path_E.size - 1, -1, -1):
@@ -325,6 +423,8 @@ def _begin(slot: int, path: int, now_ms: float, plan: EventPlan, state: EventSta
     first, shards = plan.paths_P[path].first_shard, plan.paths_P[path].end_shard - plan.paths_P[path].first_shard
     state.queries_H[slot].path, state.queries_H[slot].left = path, max(shards, 1)
     state.queries_H[slot].stage = _SHARDS if shards > 0 else _WHOLE
+    if shards > 0:
+        state.queues_D[plan.steps_X[path].device].coming_ms += plan.service_ms_SX[state.queries_H[slot].size, path]
     for shard in range(shards):
         _join(slot * plan.parts + shard, first + shard, state.queries_H[slot].size, now_ms, plan, state, queues)
     if shards == 0:
@@ -372,6 +472,7 @@ def _part_done(part: int, server: int, now_ms: float, plan: EventPlan, state: Ev
     path = state.queries_H[slot].path
     if state.queries_H[slot].stage == _SHARDS and path >= 0:
         state.queries_H[slot].stage, state.queries_H[slot].left = _BEHIND, 1
+        state.queues_D[plan.steps_X[path].device].coming_ms -= plan.service_ms_SX[state.queries_H[slot].size, path]
         _join(slot * plan.parts, path, state.queries_H[slot].size, now_ms, plan, state, queues)
         return
     state.queries_H[slot].left = -1
@@ -391,6 +492,9 @@ def _part_done(part: int, server: int, now_ms: float, plan: EventPlan, state: Ev
 def _end_service(server: int, now_ms: float, plan: EventPlan, state: EventState, queues: Queues) -> None:
     part, device = state.servers_V[server].batch, state.servers_V[server].device
     queues.busy_ms_D[device] += state.servers_V[server].service_ms
+    if plan.devices_D[device].expects:
+        step = state.parts_T[part].step
+        _learn(step, state.servers_V[server].service_ms / state.servers_V[server].mean_ms, state)
     state.servers_V[server].batch, state.servers_V[server].free_ms = -1, now_ms
     _schedule(server, np.inf, state)
     while part >= 0:
@@ -398,6 +502,15 @@ def _end_service(server: int, now_ms: float, plan: EventPlan, state: EventState,
         _part_done(part, server, now_ms, plan, state, queues)
         part = after
     _serve_next(device, now_ms, plan, state, queues)
+
+
+@_inner
+def _give_up(slot: int, plan: EventPlan, state: EventState) -> None:
+    path = state.queries_H[slot].path
+    state.cursor_F[GIVEN_UP] += path >= 0
+    if path >= 0 and state.queries_H[slot].stage == _SHARDS:
+        state.queues_D[plan.steps_X[path].device].coming_ms -= plan.service_ms_SX[state.queries_H[slot].size, path]
+    state.queries_H[slot].path = REFUSAL
 
 
 @_inner
@@ -412,8 +525,7 @@ def _reassign(
         state.queries_H[slot].losses += lost
         state.cursor_F[LOSSES] += lost
         if state.queries_H[slot].losses > _MOST_LOSSES:
-            state.cursor_F[GIVEN_UP] += state.queries_H[slot].path >= 0
-            state.queries_H[slot].path = REFUSAL
+            _give_up(slot, plan, state)
             _part_done(part, 0, now_ms, plan, state, queues)
         elif plan.devices_D[device].restarts or stage in (_SHARDS, _BEHIND):
             first, state.parts_T[part].after = part if first < 0 else first, -1
@@ -423,8 +535,13 @@ def _reassign(
             state.queues_D[device].waiting += 1
             state.queues_D[device].work_ms += plan.joined_ms_SX[size, state.parts_T[part].step]
         elif stage == _WHOLE:
-            path = _route(now_ms, size, state.queries_H[slot].class_, rule, plan, state, queues)
-            _begin(slot, path, now_ms, plan, state, queues)
+            waited_ms = now_ms - state.queries_H[slot].arrival_ms
+            path = _route(now_ms, waited_ms, size, state.queries_H[slot].class_, rule, plan, state, queues)
+            if path < 0:
+                state.queries_H[slot].path = REFUSAL
+                _part_done(part, 0, now_ms, plan, state, queues)
+            else:
+                _begin(slot, path, now_ms, plan, state, queues)
         else:
             _look(now_ms, plan, state, queues)
             path = _earliest(size, rule, plan, state)
@@ -602,7 +719,7 @@ def start_events(plan: EventPlan, state: EventState) -> None:
 @njit(cache=True, nogil=True)
 def serve_events(
     chunk: Chunk,
-    count: int,
+    part: tuple[int, int, int],
     gap_ms: float,
     rule: Rule,
     plan: EventPlan,
@@ -610,13 +727,16 @@ def serve_events(
     queues: Queues,
     out: Chunk,
 ) -> int:
-    """Route the first `count` queries of the chunk; `out` receives those that are done by then, and how many is
-    returned. After an infinite gap none follows, so that all come to their end.
+    """Route a part of the chunk: its first query, its end, and how many queries that are done `out` holds already.
+
+    `out` receives those that are done by then; how many it holds now is returned. After an infinite gap none follows,
+    so that all come to their end.
     """
-    now_ms, done, places = queues.clock_ms[0], 0, state.queries_H.size
+    first, end, done = part
+    now_ms, places = queues.clock_ms[0], state.queries_H.size
     # Counted only where none is to follow, by setting out from 0.
     state.cursor_F[CHANGES] = 0 if gap_ms == np.inf else -(2**62)
-    for query in range(count):
+    for query in range(first, end):
         now_ms += chunk.gap_N[query] * gap_ms
         while state.events_1[0] > 0 and state.time_ms_S[state.heap_S[0]] <= now_ms:
             _step(rule, plan, state, queues)
@@ -638,8 +758,13 @@ def serve_events(
         if rule.kind == SPLIT:
             _split(slot, now_ms, rule, plan, state, queues)
         else:
-            path = _route(now_ms, chunk.size_N[query], chunk.class_N[query], rule, plan, state, queues)
-            _begin(slot, path, now_ms, plan, state, queues)
+            path = _route(now_ms, 0.0, chunk.size_N[query], chunk.class_N[query], rule, plan, state, queues)
+            if path < 0:
+                state.queries_H[slot].path, state.queries_H[slot].left = REFUSAL, -1
+                state.queries_H[slot].start_ms, state.queries_H[slot].service_ms = now_ms, 0.0
+                state.cursor_F[IN_SYSTEM] -= 1
+            else:
+                _begin(slot, path, now_ms, plan, state, queues)
     queues.clock_ms[0] = now_ms
     while gap_ms == np.inf and state.cursor_F[IN_SYSTEM] > 0 and state.events_1[0] > 0:
         _step(rule, plan, state, queues)

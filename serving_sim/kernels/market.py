@@ -10,12 +10,16 @@ import numpy as np
 from serving_sim.kernels.arrays import MOST_WAITING, Floats, Ints, PathArrays
 
 __all__ = [
+    "CROWD",
     "CROWDED_LOAD",
     "CROWD_WEIGHT",
+    "FORGETS",
     "IDLE_SHARE",
     "MEMORY_QUERIES",
     "REFUSES",
     "SIZE_BINS",
+    "TABLE_COUNTS",
+    "TRIFLE",
     "WAIT_WEIGHT",
     "LearnedArrays",
     "Market",
@@ -24,6 +28,15 @@ __all__ = [
 
 # Places of a priced rule's options.
 WAIT_WEIGHT, IDLE_SHARE, CROWDED_LOAD, CROWD_WEIGHT, MEMORY_QUERIES, REFUSES = 0, 1, 2, 3, 4, 5
+
+# How crowded the least crowded device was lately: its place in `Market.figures_G`.
+CROWD = 4
+
+# How fast the ratio of observed to tabled service times forgets, and how many services the table counts for.
+FORGETS, TABLE_COUNTS = 1 / 128, 10.0
+
+# Correct predictions per sample that are not worth waiting for.
+TRIFLE = 3e-5
 
 # Two bins of sizes to an octave.
 SIZE_BINS = 64

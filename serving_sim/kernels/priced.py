@@ -25,27 +25,29 @@ from serving_sim.kernels.arrays import (
     WaitingArrays,
 )
 from serving_sim.kernels.market import (
+    CROWD,
     CROWD_WEIGHT,
     CROWDED_LOAD,
+    FORGETS,
     IDLE_SHARE,
     MEMORY_QUERIES,
     REFUSES,
     SIZE_BINS,
+    TABLE_COUNTS,
+    TRIFLE,
     WAIT_WEIGHT,
     LearnedArrays,
     Market,
 )
 
-__all__ = ["serve_priced"]
+__all__ = ["note_mix", "renew_prices", "serve_priced", "until_renewal"]
 
 # Places of `Market.figures_G`: time that the rows span, queries seen before prices were last renewed, queries since,
 # how many until the next time, and how crowded the least crowded device was lately.
-_SPAN_MS, _SEEN, _SINCE, _EVERY, _CROWD = 0, 1, 2, 3, 4
+_SPAN_MS, _SEEN, _SINCE, _EVERY, _CROWD = 0, 1, 2, 3, CROWD
 _RENEWED_EVERY, _FIRST_QUERIES, _STEPS, _FIRST_STEPS, _STEP = 256, 16, 4, 100, 0.1
 _LOWEST_SHARE = 1e-6
 _HALF_OCTAVES, _FIRST_HALF_OCTAVE = 51, 2 * 1023
-# How fast the ratio of observed to tabled service times forgets, and how many services the table counts for.
-_FORGETS, _TABLE_COUNTS = 1 / 128, 10.0
 
 
 @njit(cache=True, inline="always")
@@ -142,9 +144,9 @@ def _learn(device: int, server: int, learned: LearnedArrays) -> None:
     observed_P, tabled_P, ratio_P, _, _, begun_factor_DC, begun_path_DC = learned
     path = begun_path_DC[device, server]
     if path >= 0:
-        observed_P[path] += begun_factor_DC[device, server] - _FORGETS * observed_P[path]
-        tabled_P[path] += 1.0 - _FORGETS * tabled_P[path]
-        ratio_P[path] = (observed_P[path] + _TABLE_COUNTS) / (tabled_P[path] + _TABLE_COUNTS)
+        observed_P[path] += begun_factor_DC[device, server] - FORGETS * observed_P[path]
+        tabled_P[path] += 1.0 - FORGETS * tabled_P[path]
+        ratio_P[path] = (observed_P[path] + TABLE_COUNTS) / (tabled_P[path] + TABLE_COUNTS)
 
 
 # The three below do as `start_waiting`, `expected_wait_ms` and `note_query` of the file on serving, and learn.
@@ -240,21 +242,31 @@ def _choose(
     path_E: Ints,
     tables: tuple[Floats, Floats, Ints, Floats],
 ) -> tuple[int, float, int]:
-    """The path that earns most of those within the SLA, -1 where none is; what it earns; the earliest of all."""
+    """The path that earns most of those within the SLA, -1 where none is; what the most is; the earliest of all.
+
+    Of paths that earn the same but for a trifle the earliest is taken.
+    """
     service_ms_SP, ratio_P, device_P, accuracy_P = tables
-    best, best_path, earliest_ms, earliest = -np.inf, -1, np.inf, -1
+    best, earliest_ms, earliest = -np.inf, np.inf, -1
     for entry in range(path_E.size):
         path = path_E[entry]
         device = device_P[path]
         service_ms = service_ms_SP[size, path] * ratio_P[path]
         latency_ms = wait_ms_D[device] + service_ms
         gain = accuracy_P[path] * size - charge_D[device] * service_ms
-        better = (latency_ms <= sla_ms) & (gain > best)
-        best = gain if better else best
-        best_path = path if better else best_path
+        best = gain if (latency_ms <= sla_ms) & (gain > best) else best
         sooner = latency_ms < earliest_ms
         earliest_ms = latency_ms if sooner else earliest_ms
         earliest = path if sooner else earliest
+    enough, best_path, best_ms = best - TRIFLE * size, -1, np.inf
+    for entry in range(path_E.size):
+        path = path_E[entry]
+        service_ms = service_ms_SP[size, path] * ratio_P[path]
+        latency_ms = wait_ms_D[device_P[path]] + service_ms
+        gain = accuracy_P[path] * size - charge_D[device_P[path]] * service_ms
+        better = (latency_ms <= sla_ms) & (gain >= enough) & (latency_ms < best_ms)
+        best_path = path if better else best_path
+        best_ms = latency_ms if better else best_ms
     return best_path, best, earliest
 
 
@@ -375,3 +387,27 @@ def serve_priced(
         next_ms_D[device] = free_ms_DC[device, next_server_D[device]]
         start_ms_N[query], service_ms_N[query] = start_ms, service_ms
     clock_ms[0], figures_G[_CROWD] = now_ms, crowd
+
+
+@njit(cache=True)
+def note_mix(chunk: Chunk, first: int, end: int, gap_ms: float, market: Market) -> None:
+    """Add queries to the mix that prices are made for, for a loop that does not do so itself."""
+    weight_R, samples_R, figures_G = market.weight_R, market.samples_R, market.figures_G
+    for query in range(first, end):
+        row = chunk.class_N[query] * SIZE_BINS + _bin(chunk.size_N[query])
+        weight_R[row] += 1.0
+        samples_R[row] += chunk.size_N[query]
+        figures_G[_SPAN_MS] += chunk.gap_N[query] * gap_ms
+        figures_G[_SINCE] += 1.0
+
+
+@njit(cache=True)
+def renew_prices(rule: Rule, paths: PathArrays, market: Market) -> None:
+    """Prices of the mix as it is now."""
+    tables = (paths.service_ms_SP, market.ratio_P, paths.device_P, paths.accuracy_P)
+    _renew(rule.options_O, market, rule.limit_ms_CE[:, 0].copy(), tables, paths.servers_D)
+
+
+def until_renewal(market: Market) -> int:
+    """How many queries have to be added to the mix before prices are due."""
+    return int(market.figures_G[_EVERY] - market.figures_G[_SINCE])

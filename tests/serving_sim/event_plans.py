@@ -48,7 +48,8 @@ def event_plans(draw: st.DrawFn) -> Plan:
         name="split",
         options={"mode": draw(st.sampled_from(["even", "proportional"])), "representation": kinds[0]},
     )
-    policy = draw(st.sampled_from([*POLICIES, *GENERAL, split]))
+    priced = PolicyChoice(name="headroom", options={"refuse": draw(st.booleans())})
+    policy = draw(st.sampled_from([*POLICIES, *GENERAL, split, priced]))
     paths = plan.paths if policy is split else tuple(draw(maybe_sharded(path, plan.devices)) for path in plan.paths)
     return replace(plan, devices=tuple(draw(failing(device)) for device in plan.devices), paths=paths, policy=policy)
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from profiles.errors import InputError
-from serving_sim.engine import QueryTrace, simulate, start_simulation, trace_run
+from serving_sim.engine import QueryTrace, SimulationOptions, simulate, start_simulation, trace_run
 from serving_sim.events import event_plan, general_plan, start_with
 from serving_sim.kernels import REFUSAL, Chunk
 from serving_sim.paths import compile_paths
@@ -89,6 +89,33 @@ def test_so_it_does_on_cold_servers_and_with_correlated_scatter(plan: Plan, serv
 def test_failures_that_never_come_change_nothing(plan: Plan) -> None:
     safe = replace(plan, devices=tuple(replace(one, mtbf_s=1e15, repair_s=1.0) for one in plan.devices))
     assert_alike(trace_run(safe), trace_run(plan))
+
+
+@pytest.mark.parametrize("qps", [300.0, 3000.0])
+def test_a_rule_by_prices_comes_to_the_same_in_the_general_loop(qps: float) -> None:
+    plan = replace(small_plan(queries=3000, qps=qps), policy=PolicyChoice(name="headroom"))
+    safe = replace(plan, devices=tuple(replace(one, mtbf_s=1e15, repair_s=1.0) for one in plan.devices))
+    assert_alike(trace_run(safe), trace_run(plan))
+    assert_alike(trace_run(safe, options=SimulationOptions(chunk_queries=7)), trace_run(plan))
+
+
+def test_a_rule_by_prices_keeps_away_from_a_device_that_is_down() -> None:
+    plan = replace(small_plan(queries=3000, qps=300.0), policy=PolicyChoice(name="headroom"))
+    down = replace(plan.devices[1], outages=(Outage(start_s=2.0, end_s=4.0),))
+    traced = trace_run(replace(plan, devices=(plan.devices[0], down)))
+    served_N = traced.path_N >= 0
+    during_N = served_N & (traced.arrival_ms_N > 2000) & (traced.arrival_ms_N < 3990)
+    devices = [path.device for path in plan.paths]
+    assert {devices[path] for path in traced.path_N[during_N]} == {plan.devices[0].name}
+    assert {devices[path] for path in traced.path_N[served_N]} == {one.name for one in plan.devices}
+
+
+def test_a_rule_by_prices_counts_what_is_still_with_the_shards() -> None:
+    plan = replace(small_plan(queries=3000, qps=1500.0), policy=PolicyChoice(name="headroom"))
+    look_up = LatencyTable(sizes=(1, 100), mean_ms=(0.2, 0.4))
+    shards = tuple(Shard(device=one.name, latency=look_up) for one in plan.devices)
+    result = simulate(replace(plan, paths=tuple(replace(path, shards=shards) for path in plan.paths)))
+    assert result.sla_violation_share < 0.2
 
 
 @given(plan=event_plans())
@@ -258,9 +285,6 @@ def test_a_failed_device_serves_nothing_and_keeps_its_place() -> None:
 
 def test_what_cannot_be_served_says_so() -> None:
     plan = small_plan()
-    failing = replace(plan, devices=(replace(plan.devices[0], mtbf_s=1.0, repair_s=1.0), plan.devices[1]))
-    with pytest.raises(InputError, match="prices device time follows neither shards nor devices"):
-        simulate(failing, policy="headroom")
     sharded = replace(plan.paths[0], shards=(Shard(device="gpu", latency=plan.paths[0].latency),))
     with pytest.raises(InputError, match="takes no path with shards"):
         simulate(replace(plan, paths=(sharded,)), policy="split")

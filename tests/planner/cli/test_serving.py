@@ -87,9 +87,13 @@ def test_capacity_tells_spare_and_sample(plan_file: str, capsys: pytest.CaptureF
 
 
 def test_capacity_leaves_out_what_cannot_serve_the_plan(plan_file: str, capsys: pytest.CaptureFixture[str]) -> None:
-    failing = ("--set", "devices.cpu.mtbf_s=10", "--set", "devices.cpu.repair_s=0.1")
-    assert run(["capacity", plan_file, "--queries", "500", "--seeds", "2", *failing]) == 0
-    assert "note: headroom is left out: policy: one that prices device time" in capsys.readouterr().out
+    sharded = json.loads(Path(plan_file).read_text(encoding="utf-8"))
+    look_up = {"sizes": [1, 100], "mean_ms": [0.1, 0.2]}
+    sharded["paths"][0]["shards"] = [{"device": "gpu", "latency": look_up}]
+    sharded["policy"] = {"name": "split"}
+    Path(plan_file).write_text(json.dumps(sharded), encoding="utf-8")
+    assert run(["capacity", plan_file, "--queries", "500", "--seeds", "2"]) == 0
+    assert "note: split is left out: policy: one that splits queries takes no path" in capsys.readouterr().out
 
 
 def test_early_stopping_runs_mlperf_s_count_of_queries(plan_file: str, capsys: pytest.CaptureFixture[str]) -> None:
