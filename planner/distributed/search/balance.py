@@ -42,6 +42,9 @@ def _exchange(items: Items, rank: int, partners: Integers) -> tuple[int, int, in
     rank_J = np.concatenate([items.rank_I[other_J[: -len(partners)]], partners])
     leaving_IJ = items.ms_I[own_I][:, None] - items.ms_I[other_J][None, :]
     worst_IJ = np.maximum(load_P[rank] - leaving_IJ, load_P[rank_J] + leaving_IJ)
+    if not items.is_roomy():
+        # Else the best exchanges might all be among those that do not fit.
+        worst_IJ[~items.has_room(own_I, other_J, rank, rank_J)] = np.inf
     limit = load_P[rank] * (1 - _GAIN)
     for pair in _least(worst_IJ, limit):
         own, other = divmod(int(pair), len(other_J))

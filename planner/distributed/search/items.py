@@ -34,6 +34,7 @@ class Items:
         self.ms_I = np.append(np.repeat(problem.options.ms_OG[options].ravel(), counts.ravel()), 0.0)
         bytes_IT = np.repeat(problem.options.bytes_OGT[options].reshape(-1, tiers), counts.ravel(), axis=0)
         self.bytes_IT = np.concatenate([bytes_IT, np.zeros((1, tiers))])
+        self._largest_T = self.bytes_IT.max(axis=0)
         self.unit_I = np.append(np.repeat(np.array(units, dtype=np.int64), counts.sum(axis=1)), UNPLACED)
         places = [state.places_U[unit] for unit in units]
         self.rank_I = np.concatenate([*places, np.array([UNPLACED])]) if places else np.array([UNPLACED])
@@ -56,6 +57,31 @@ class Items:
             and self._may_lie(other, rank)
             and self._has_room(self.bytes_IT[item] - self.bytes_IT[other], rank, other_rank)
         )
+
+    def is_roomy(self) -> bool:
+        """Whether every rank and node has room for any item in any tier beside what it holds."""
+        state, capacities = self.state, self.state.problem.capacities
+        return bool(
+            (state.bytes_PT + self._largest_T <= capacities.rank_T).all()
+            and (state.node_bytes_HT + self._largest_T <= capacities.node_T).all()
+        )
+
+    def has_room(self, item_I: Integers, other_J: Integers, rank: int, rank_J: Integers) -> NDArray[np.bool_]:
+        """Which exchanges [I, J] of items on `rank` for others on `rank_J` memory allows; as `may_swap` has it."""
+        state, capacities, devices = self.state, self.state.problem.capacities, self.state.problem.devices
+        fits_IJ = np.ones((len(item_I), len(other_J)), dtype=np.bool_)
+        is_elsewhere_J = rank_J // devices != rank // devices
+        for tier in range(self.bytes_IT.shape[1]):
+            gets_IJ = self.bytes_IT[item_I, tier][:, None] - self.bytes_IT[other_J, tier][None, :]
+            left_J = capacities.rank_T[tier] - state.bytes_PT[rank_J, tier]
+            left = capacities.rank_T[tier] - state.bytes_PT[rank, tier]
+            node_J = capacities.node_T[tier] - state.node_bytes_HT[rank_J // devices, tier]
+            node = capacities.node_T[tier] - state.node_bytes_HT[rank // devices, tier]
+            left_J = np.where(is_elsewhere_J, np.minimum(left_J, node_J), left_J)
+            own_left_J = np.where(is_elsewhere_J, min(left, node), left)
+            fits_IJ &= (gets_IJ <= 0) | (gets_IJ <= left_J)
+            fits_IJ &= (gets_IJ >= 0) | (-gets_IJ <= own_left_J)
+        return fits_IJ
 
     def swap(self, item: int, other: int, rank: int, other_rank: int) -> None:
         """Exchange two items, either of which may be `NOTHING`."""
