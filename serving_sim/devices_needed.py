@@ -4,7 +4,8 @@ A replica of a device is that device once more, with its servers, price, power a
 one queue. Every combination up to a bound is tried, the cheapest first, so the first that holds the SLA for every seed
 is the cheapest of all. Most are ruled out without a simulation by the fluid program: at any prices of device time, the
 queries at that rate cost at least `rate x mean over queries of the least price x service`, and a combination offers
-`sum of price x servers`. Each program solved gives one such cut, for all combinations at once.
+`sum of price x servers`. Each program solved gives one such cut, for all combinations at once. Under a policy
+that joins or splits queries, service counts at the least that their samples can take.
 
 Shape suffixes: M combinations, D devices.
 """
@@ -21,13 +22,15 @@ from numpy.typing import NDArray
 from profiles.errors import InputError, UnknownNameError
 from profiles.units import MS_PER_S, SECONDS_PER_HOUR
 from serving_sim.capacity_search import draw_trial, figures_at, search_capacity, served_share_of
-from serving_sim.fluid_bound import FluidRows, rate_bound, rate_prices, served_cost
+from serving_sim.events import event_plan
+from serving_sim.fluid_bound import FluidRows, collect_rows, rate_bound, rate_prices, served_cost
 from serving_sim.kernels import FIXED
 from serving_sim.paths import compile_paths
 from serving_sim.plan import MOST_SERVERS, Device, Plan
 from serving_sim.policies import Policy, PolicyLike, as_policy, policy_label, routing_context
 from serving_sim.reliability import runs_on
 from serving_sim.run import Run
+from serving_sim.run_bound import cheapest_paths
 
 __all__ = ["DevicesNeeded", "devices_needed", "with_replicas"]
 
@@ -205,16 +208,21 @@ class _Search:
 
     def why_none(self, most: int) -> str:
         """What the largest combination comes to."""
-        fleet = with_replicas(self.plan, [most] * len(self.plan.devices))
-        found = search_capacity(draw_trial(fleet or self.plan, self.queries), self.policy, 0.01)
+        fleet = with_replicas(self.plan, [most] * len(self.plan.devices)) or self.plan
+        seeded = [replace(fleet, seed=fleet.seed + offset) for offset in range(self.seeds)]
+        of_seeds = [search_capacity(draw_trial(one, self.queries), self.policy, 0.01) for one in seeded]
+        found = min(of_seeds, key=lambda one: one.max_qps)
         down = " with any one down" if self.n_plus_one else ""
-        sustained = f"{most} replicas of each device hold the SLA up to {found.max_qps:,.0f} queries/s"
+        sustained = f"{most} replicas of each device hold the SLA up to {found.max_qps:,.0f} queries/s for every seed"
+        if found.max_qps >= self.plan.workload.qps and not down:
+            sustained += ", but not at this rate"
         return f"no combination of up to {most} replicas holds it{down}; {found.note or sustained}"
 
 
 def _started(plan: Plan, policy: Policy, *, queries: int, seeds: int, n_plus_one: bool) -> _Search:
     trial = draw_trial(plan, queries)
     rule = policy.compile(routing_context(plan, trial.mean_samples))
+    paths = cheapest_paths(trial.tables.arrays, rule, event_plan(plan, rule))
     # Without some of the devices, a policy that routes may turn to paths that it does not take now.
     used_P = rule.path_E[:1] if rule.kind == FIXED else np.arange(len(plan.paths))
     return _Search(
@@ -223,7 +231,7 @@ def _started(plan: Plan, policy: Policy, *, queries: int, seeds: int, n_plus_one
         queries=queries,
         seeds=seeds,
         n_plus_one=n_plus_one,
-        rows=trial.rows(),
+        rows=collect_rows(trial.chunk, 0, queries, paths),
         used_P=used_P,
         served_share=served_share_of(rule, plan.workload.percentile, queries),
     )

@@ -124,7 +124,8 @@ def _show_capacity(result: "CapacityResult") -> None:
     title = f"Highest QPS with p{result.percentile:g} within {slas or format_ms(result.sla_ms)}{passed}"
     print_table(title, columns, rows)
     print_lines([_sample_line(result)])
-    print_lines([f"no policy can serve more than {result.upper_bound_qps:,.0f} queries/s on these devices"])
+    most = f"{result.upper_bound_qps:,.0f} queries/s"
+    print_lines([f"one by one and with none refused, these devices serve at most {most} whatever the policy"])
     print_lines(f"note: {row.policy}: {row.note}" for row in result.policies if row.note)
     print_lines(f"note: {name} is left out: {why}" for name, why in result.left_out.items())
 

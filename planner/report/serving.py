@@ -131,7 +131,9 @@ def _prose(facts: Facts, serving: ServingInputs) -> str:
 
 def _bound(serving: ServingInputs) -> str:
     bound = (serving.capacity or {}).get("upper_bound_qps")
-    return "" if bound is None else f" No policy whatever could serve more than {format_rate(bound)} queries/s here."
+    if bound is None:
+        return ""
+    return f" One by one and with none refused, any policy serves at most {format_rate(bound)} queries/s here."
 
 
 def _notes(facts: Facts, serving: ServingInputs) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from profiles.errors import InputError
 from serving_sim.capacity_search import draw_trial
 from serving_sim.devices_needed import devices_needed, with_replicas
 from serving_sim.plan import Plan
-from serving_sim.policies import as_policy
+from serving_sim.policies import Batching, PolicyLike, as_policy
 from serving_sim.testing import small_plan
 
 
@@ -17,9 +17,9 @@ def priced(cpu: float | None = 1.0, gpu: float | None = 1.5) -> Plan:
     return replace(plan, devices=tuple(replace(one, price_per_hour=prices[one.name]) for one in plan.devices))
 
 
-def cheapest_by_trying_all(plan: Plan, qps: float, most: int) -> float:
+def cheapest_by_trying_all(plan: Plan, qps: float, most: int, name: PolicyLike = "table-switch") -> float:
     """The price of the cheapest that holds the SLA, without any bound."""
-    policy, costs = as_policy("table-switch"), []
+    policy, costs = as_policy(name), []
     for counts in product(range(most + 1), repeat=2):
         fleet = with_replicas(plan.at(qps=qps), counts)
         if fleet is not None and draw_trial(fleet, 5_000).holds(policy, qps):
@@ -33,6 +33,12 @@ def test_the_cheapest_is_that_of_trying_all(qps: float) -> None:
     found = devices_needed(plan, qps, "table-switch", most=4, queries=5_000, seeds=1)
     assert found.cost_per_hour == pytest.approx(cheapest_by_trying_all(plan, qps, 4))
     assert found.tried + found.ruled_out <= 24
+
+
+def test_so_it_is_where_queries_are_served_in_batches() -> None:
+    plan, policy = priced(), Batching(most_samples=2000, wait_ms=1.0)
+    found = devices_needed(plan, 2_000.0, policy, most=2, queries=5_000, seeds=1)
+    assert found.cost_per_hour == pytest.approx(cheapest_by_trying_all(plan, 2_000.0, 2, policy))
 
 
 def test_a_cost_per_million_follows_from_price_and_right_predictions() -> None:
