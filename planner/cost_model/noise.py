@@ -18,7 +18,7 @@ from profiles.sweep_options import SweepOptions
 from profiles.timing import summarize
 from profiles.visits import Visit
 
-__all__ = ["NoiseFloor", "Remeasure", "noise_floor", "paired_floor", "remeasure_with"]
+__all__ = ["NoiseFloor", "Remeasure", "noise_floor", "paired_floor", "paired_labels", "remeasure_with"]
 
 Remeasure = Callable[[Sequence[Component]], Sequence[Latency | None]]
 _SUBSET = 24
@@ -57,11 +57,23 @@ def noise_floor(
 
 
 def paired_floor(visits: Iterable[Visit], options: SweepOptions) -> NoiseFloor:
-    """Each component's visits in the order of time, every other one against those in between.
+    """How far the two labels of each component are apart, see `paired_labels`.
 
-    Interleaved with the measurement itself, so that slow spells of the machine meet both alike. Each half is labelled
-    as the sweep would have labelled it: by its visits up to the one after which `options` want no more, or by all that
-    it has. Labels of the sweep have twice as many to choose from, and are somewhat better than this.
+    Interleaved with the measurement itself, so that slow spells of the machine meet both alike. Labels of the sweep
+    have twice as many visits to choose from, and are somewhat better than this.
+
+    Raises:
+        MeasurementError: no component has two visits.
+    """
+    pairs = np.array(list(paired_labels(visits, options).values()))
+    return _summary(np.abs(pairs[:, 1] / pairs[:, 0] - 1), "alternate visits of the same sweep")
+
+
+def paired_labels(visits: Iterable[Visit], options: SweepOptions) -> dict[str, tuple[float, float]]:
+    """By content hash the labels in ms of every other visit, in the order of time, and of those in between.
+
+    Each half is labelled as the sweep would have labelled it: by its visits up to the one after which `options` want no
+    more, or by all that it has.
 
     Raises:
         MeasurementError: no component has two visits.
@@ -70,11 +82,10 @@ def paired_floor(visits: Iterable[Visit], options: SweepOptions) -> NoiseFloor:
     for visit in _judged(tuple(visits), options):
         if visit.warm:
             made.setdefault(visit.content_hash, []).append(visit)
-    pairs = [sorted(own, key=lambda visit: visit.timestamp) for own in made.values() if len(own) > 1]
+    pairs = {name: sorted(own, key=lambda visit: visit.timestamp) for name, own in made.items() if len(own) > 1}
     if not pairs:
         raise MeasurementError(f"noise floor: none of {len(made)} components was visited twice")
-    labels = np.array([[_label(own[start::2], options) for start in (0, 1)] for own in pairs])
-    return _summary(np.abs(labels[:, 1] / labels[:, 0] - 1), "alternate visits of the same sweep")
+    return {name: (_label(own[::2], options), _label(own[1::2], options)) for name, own in pairs.items()}
 
 
 def _judged(visits: Sequence[Visit], options: SweepOptions) -> Sequence[Visit]:

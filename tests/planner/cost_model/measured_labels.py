@@ -1,6 +1,7 @@
 """Components measured once on a shared machine of two cores, as a fixed data set: each twice, by alternate visits.
 
-A label is the least 25th percentile of half of a component's visits, `second_ms` that of the other half, in between.
+Made by `python -m tests.benchmarks.component_labels`: a label is that of half of a component's visits while the core
+was quiet, `second_ms` that of the other half, in between.
 """
 
 import json
@@ -13,7 +14,7 @@ import numpy as np
 from planner.cost_model.estimates import Floats
 from profiles.component import Component, make_component
 
-__all__ = ["MeasuredFamily", "load_average", "measured_families"]
+__all__ = ["MeasuredFamily", "measured_families"]
 
 _FILE = Path(__file__).parents[2] / "data" / "component_labels.jsonl"
 
@@ -25,11 +26,6 @@ class MeasuredFamily:
     components: tuple[Component, ...]
     label_ms: Floats
     second_ms: Floats
-
-
-def load_average() -> float:
-    """Of the machine during the measurement; the measurement itself is 1."""
-    return float(json.loads(_FILE.read_text(encoding="utf-8").splitlines()[0])["load_average"])
 
 
 @cache
