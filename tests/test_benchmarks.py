@@ -146,7 +146,8 @@ def test_the_simulator_s_alternatives_run_and_are_described() -> None:
     figures = simulator_speed.figures_of(seconds)
     wanted = {"predrawn_qps", "full_qps", "ratio_over_simpy", "ratio_over_heap_loop", "ratio_over_bare_loop"}
     assert wanted <= figures.keys()
-    report = {"policies": {key: {**figures, "whatifs_s": spread_of([1.0]).to_object()} for key in POLICIES}}
+    once = spread_of([1.0]).to_object()
+    report = {"policies": {key: {**figures, "whatifs_s": once, "commands_s": once} for key in POLICIES}}
     assert "SimPy" in "\n".join(simulator_speed.BENCHMARK.describe(report))
 
 

@@ -1,6 +1,11 @@
 """How many queries the simulator serves per second of one core, beside SimPy and loops written by hand."""
 
+import os
+import subprocess
+import sys
+import time
 from collections.abc import Mapping
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -22,6 +27,7 @@ __all__ = ["BENCHMARK", "alternatives", "figures_of"]
 _CHUNK = SimulationOptions().chunk_queries
 _SIGMA = 0.1
 _GRID_QUERIES = 100_000
+_COMMAND_QUERIES = 1_000_000
 
 _LABELS = {
     "predrawn": "simulator, queries pre-drawn",
@@ -55,6 +61,9 @@ _MEANING = """\
   a ceiling for what generality, totals and chunks may cost.
 - **heap loop** and **SimPy**: the same arrivals and sizes in memory, routed by the same rule in plain Python; they
   write each query's latency and add nothing up.
+- **a command** (`command_s`): `recplan simulate mp-rec-hw1 --queries 1000000 --policy ...` by the clock on the wall,
+  from the start of Python to the end of the process, after one that is not counted (it compiles the loops where that
+  has not been done, and Python's own files).
 - **1,000 what-ifs** (`thousand_whatifs_s`): 50 rates x 20 SLAs of 100,000 queries each, with percentiles, together in
   `simulate_grid` on one thread; drawing, compiling rules and reading off results included."""
 
@@ -70,7 +79,8 @@ def _measure_policy(policy: str, *, quick: bool) -> Figures:
     drawn = draw(six_path_plan(policy, queries))
     difference = largest_difference(drawn, few)
     figures = figures_of(interleave(alternatives(drawn, few), rounds))
-    return {**figures, **_thousand_whatifs(policy, 1 if quick else 5), "largest_difference": difference}
+    whatifs, command = _thousand_whatifs(policy, 1 if quick else 5), _command(policy, 3 if quick else 9)
+    return {**figures, **whatifs, **command, "largest_difference": difference}
 
 
 def _thousand_whatifs(policy: str, rounds: int) -> Figures:
@@ -80,6 +90,19 @@ def _thousand_whatifs(policy: str, rounds: int) -> Figures:
     seconds = interleave({"grid": Alternative(call=lambda: simulate_grid(plans, workers=1))}, rounds)["grid"]
     spread = spread_of(seconds)
     return {"thousand_whatifs_s": spread.median, "whatifs_s": spread.to_object()}
+
+
+def _command(policy: str, rounds: int) -> Figures:
+    """How long a whole command takes, start and end of Python included."""
+    arguments = ("simulate", "mp-rec-hw1", "--queries", str(_COMMAND_QUERIES), "--policy", policy, "--json")
+    line = [sys.executable, "-c", "from planner.cli import main; main()", *arguments]
+    with TemporaryDirectory() as folder:
+        # Compiled Python files as an installation has them, whether or not this process may write them.
+        environment = {**os.environ, "PYTHONPYCACHEPREFIX": folder, "PYTHONDONTWRITEBYTECODE": ""}
+        call = Alternative(call=lambda: subprocess.run(line, env=environment, stdout=subprocess.DEVNULL, check=True))
+        seconds = interleave({"command": call}, rounds, time.perf_counter)["command"]
+    spread = spread_of(seconds)
+    return {"command_s": spread.median, "commands_s": spread.to_object()}
 
 
 def figures_of(seconds: Samples) -> Figures:
@@ -162,6 +185,8 @@ def _describe(report: Mapping[str, Any]) -> list[str]:
         table(("ratio", *POLICIES), over),
         "## 1,000 what-ifs of 100,000 queries, seconds of one core",
         table(("what", *POLICIES), [("together", *(with_quartiles(policies[one]["whatifs_s"]) for one in POLICIES))]),
+        "## A command of a million queries, seconds by the clock on the wall",
+        table(("what", *POLICIES), [("a command", *(with_quartiles(policies[one]["commands_s"]) for one in POLICIES))]),
         "## What the figures mean",
         _MEANING,
         "## Remarks",
