@@ -8,34 +8,15 @@ from planner.distributed import EmbeddingTable, Placement, Shard
 from planner.distributed.iteration import DenseStack, MeasuredTimes, TrainingJob, perceptron, predict_iteration
 from planner.distributed.iteration.component_times import DenseCosts, roofline_cost
 from planner.distributed.iteration.table_times import rank_components
-from profiles.component import Component
 from profiles.errors import InputError, UnknownNameError
-from profiles.records import ComponentProfile, Fingerprint, Latency
 from representations.embedding_components import linear
 from representations.phases import backward_of, optimizer_of
 from tests.planner.distributed.iteration.placed import cluster_of, table_wise
+from tests.planner.distributed.iteration.profile_rows import profile
 
 CLUSTER = cluster_of()
 STACK = perceptron((16, 32, 8))
 JOB = TrainingJob(name="dense", tables=(), batch_per_rank=64, top=STACK, compute_dtype="float32")
-
-
-def profile(component: Component, ms: float, timestamp: str = "1") -> ComponentProfile:
-    latency = Latency(p25_ms=ms, median_ms=ms, iqr_ms=0.0, n=3, visits=3)
-    return ComponentProfile(
-        path="",
-        class_name="",
-        kind=component.kind,
-        spec=component.spec(),
-        content_hash=component.content_hash("gpu"),
-        device="gpu",
-        batch=component.batch,
-        dtype="float32",
-        fingerprint=Fingerprint(device="gpu", processor="", threads=1, python="3", timestamp=timestamp),
-        provenance="measured",
-        phase=component.phase,
-        warm=latency,
-    )
 
 
 LAYERS = (linear(64, 16, 32), linear(64, 32, 8))
