@@ -60,6 +60,9 @@ def hardware(
     """Show the catalogue and what this machine is, calibrate a device, or measure what it achieves."""
     if calibrate and suite:
         raise InputError("hardware: --calibrate and --suite are two runs; give one")
+    unused = [name for name, is_given in (("ship", ship), ("training", training), ("kind", kind)) if is_given]
+    if unused and not calibrate:
+        raise InputError(f"hardware: --{unused[0]} is of a calibration; give --calibrate as well")
     if suite:
         _run_suite(out or Path("out/suite"), device, threads, is_quick=quick, json=json)
     elif calibrate:

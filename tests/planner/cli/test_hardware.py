@@ -63,6 +63,14 @@ def test_one_run_at_a_time(capsys: pytest.CaptureFixture[str]) -> None:
     assert "two runs" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("words", [["--ship"], ["--training", "--suite"], ["--kind", "linear"]])
+def test_what_belongs_to_a_calibration_is_refused_without_one(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["hardware", *words]) == 2
+    assert f"{words[0]} is of a calibration" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("command", ["sweep", "validate"])
 def test_a_study_can_be_pointed_at_a_calibration(
     command: str, study_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
