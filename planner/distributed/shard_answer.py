@@ -123,7 +123,10 @@ def answer_request(request: ShardRequest) -> ShardAnswer:
 def planned_under(request: ShardRequest, scenario: Scenario) -> ShardingPlan:
     """The scenario's tables placed under those of the request's constraints that name one of them."""
     job = scenario.job
+    reserved_bytes = device_memory(job).total_bytes
     if not job.tables:
+        # Decoders take memory too.
+        scenario.cluster.with_reserved(reserved_bytes)
         return without_tables(scenario)
     kept = [one for one in request.constraints if any(one.matches(table.name) for table in job.tables)]
     costs: ShardCosts = RooflineCosts(forward_dtype=job.forward_dtype, backward_dtype=job.backward_dtype)
@@ -135,7 +138,7 @@ def planned_under(request: ShardRequest, scenario: Scenario) -> ShardingPlan:
         batch_per_rank=job.batch_per_rank,
         constraints=request.constraints if is_asked else kept,
         costs=RunnableCosts(inner=costs) if request.for_torchrec else costs,
-        reserved_bytes=device_memory(job).total_bytes,
+        reserved_bytes=reserved_bytes,
     )
 
 

@@ -110,8 +110,11 @@ def what_if(
     for name, one in scenarios.items():
         try:
             placed = plan(one)
-        except InfeasibleError as error:
-            raise error if one is scenario else InfeasibleError(f"what-if {name}: {error}") from error
+        except InputError as error:
+            if one is scenario:
+                raise
+            kind = InfeasibleError if isinstance(error, InfeasibleError) else InputError
+            raise kind(f"what-if {name}: {error}") from error
         time = predict_iteration(one.job, placed, times=times, reuse=reuse)
         outcomes.append(Outcome(name=name, scenario=one, plan=placed, time=time))
     return tuple(outcomes)

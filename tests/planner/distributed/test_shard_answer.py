@@ -48,6 +48,14 @@ def test_what_ifs_may_take_tables_away_that_constraints_name() -> None:
         answer_request(request(constraints=(TableConstraint(table="shop"),)))
 
 
+def test_what_a_what_if_lacks_of_memory_is_said_with_its_name() -> None:
+    hot = tuple(replace(table, pooling=20_000.0) for table in TABLES)
+    asked = request(scenario=Scenario(job=TrainingJob(name="job", tables=hot, batch_per_rank=128), cluster=CLUSTER))
+    for text in ("dhe=all", "hbm_bytes=1", "hbm_bytes=300MB,ddr_bytes=1"):
+        with pytest.raises(InputError, match=f"what-if {text}: .*hbm"):
+            answer_request(replace(asked, what_if=(text,)))
+
+
 def test_a_plan_for_torchrec_can_be_exported() -> None:
     large = tuple(replace(table, rows=10**8) for table in TABLES)
     job = TrainingJob(name="job", tables=large, batch_per_rank=128)
