@@ -9,8 +9,8 @@ from planner.search.candidate import Candidate
 from planner.search.contradictions import nothing_fits
 from planner.search.evaluation import Predictor
 from planner.search.front_screening import FrontScreening, ScreenedFront, screen_front
-from planner.search.objective import infeasible_reason, predicted_costs, violations
-from planner.search.pricing import ColumnPricer, PricesColumns, predict_choices
+from planner.search.objective import infeasible_reason, violations
+from planner.search.pricing import ColumnPricer, PricesColumns, costs_of_all
 from planner.search.screened_counts import ScreenedCounts
 from planner.search.space import corner_choices, enumerate_choices, space_size
 from planner.search.task import SearchTask
@@ -109,7 +109,11 @@ def _one_by_one(task: SearchTask, predict: Predictor, most: int) -> Screening:
     candidates: dict[str, Candidate] = {}
     for candidate in map(task.candidate, (*choices, *extremes)):
         candidates.setdefault(candidate.key, candidate)
-    screened = tuple(_screened(candidate, task, predict) for candidate in candidates.values())
+    found = tuple(candidates.values())
+    screened = tuple(
+        Screened(candidate=candidate, costs=costs, feasible=not infeasible_reason(costs, limits))
+        for candidate, costs in zip(found, costs_of_all(task, predict, found), strict=True)
+    )
     if not any(entry.feasible for entry in screened):
         columns = {name: np.array([entry.costs[name] for entry in screened]) for name in screened[0].costs}
         which = f"none of {_whose(complete=complete)}{len(screened)} candidates"
@@ -141,12 +145,6 @@ def _by_column(task: SearchTask, price: ColumnPricer, wanted: FrontScreening) ->
         priced=front.screened, feasible=front.feasible, broken=front.broken, complete=front.complete
     )
     return Screening(screened=tuple(candidates.values()), complete=complete, counts=counts, front=front)
-
-
-def _screened(candidate: Candidate, task: SearchTask, predict: Predictor) -> Screened:
-    predicted = predict_choices(task, predict, candidate.choices, candidate.model)
-    costs = predicted_costs(predicted, task.latency_device)
-    return Screened(candidate=candidate, costs=costs, feasible=not infeasible_reason(costs, task.section.limits))
 
 
 def _whose(*, complete: bool) -> str:
