@@ -115,14 +115,18 @@ def _show_difference(answer: "ShardAnswer", outcome: "Outcome") -> None:
     """What one what-if changes, by phase and by table."""
     from planner.distributed.plan_difference import difference_of_phases, difference_of_plans
 
-    phases = difference_of_phases(answer.time, outcome.time)
-    phases = sorted((row for row in phases if row["change_ms"]), key=lambda row: -abs(row["change_ms"]))[:_MOST_ROWS]
-    print_table(
-        f"Phases under {outcome.name}",
-        ("phase", "as it is", "then"),
-        [(row["name"], format_ms(row["before_ms"]), format_ms(row["after_ms"])) for row in phases],
-    )
+    found = difference_of_phases(answer.time, outcome.time)
+    phases = sorted((row for row in found if row["change_ms"]), key=lambda row: -abs(row["change_ms"]))
     tables = difference_of_plans(answer.plan, outcome.plan)
+    if phases:
+        print_table(
+            f"Phases under {outcome.name}",
+            ("phase", "as it is", "then"),
+            [(row["name"], format_ms(row["before_ms"]), format_ms(row["after_ms"])) for row in phases[:_MOST_ROWS]],
+        )
+    if not tables:
+        print_lines([f"All tables lie as before under {outcome.name}"])
+        return
     shown = [
         (
             row["table"],

@@ -157,6 +157,8 @@ def test_one_what_if_is_told_by_phase_and_by_table(capsys: pytest.CaptureFixture
     out = capsys.readouterr().out
     assert "Phases under nodes=1" in out
     assert "Tables placed otherwise under nodes=1: 6, most bytes first" in out
+    assert run(["shard", "--tables", tables, "--nodes", "1", "--what-if", "transfers=in_turn"]) == 0
+    assert "All tables lie as before under transfers=in_turn" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
