@@ -20,7 +20,7 @@ from tests.benchmarks.planted_clicks import PlantedClicks, write_clicks
 from tests.benchmarks.rivals.plain_search import optuna_search, random_search
 from tests.benchmarks.search_invented import invented_table
 from tests.benchmarks.search_methods import METHODS
-from tests.benchmarks.search_noise import search_clicks, summary, whole_tables
+from tests.benchmarks.search_noise import few_rows_for_noise, search_clicks, summary, whole_tables
 from tests.benchmarks.search_replay import Curve, TableTrainer, curve_of, front_keys, run_method, share_to
 from tests.benchmarks.search_seeds import read_scatter
 from tests.benchmarks.search_table import (
@@ -180,9 +180,11 @@ def test_a_search_spends_next_to_nothing_on_features_of_noise(tmp_path: Path) ->
     splits = split_dataset(load_dataset("criteo-kaggle", tmp_path / "clicks.tsv", features=clicks.names), "random", 0)
     result = search_clicks(splits, clicks, 3, 256, tmp_path)
     whole = whole_tables(splits)
-    trained = StudyTrainer(splits=splits, section=TrainingSection(epochs=1, batch_size=256))(whole, 0)
-    found = summary(result, whole, trained, clicks)
-    best, _, tables = found["rows"]
+    train = StudyTrainer(splits=splits, section=TrainingSection(epochs=1, batch_size=256))
+    models = (whole, few_rows_for_noise(whole, clicks))
+    found = summary(result, [(model, train(model, 0)) for model in models], clicks)
+    best, _, tables, fewer = found["rows"]
+    assert fewer["noise_bytes"] < 0.01 * tables["noise_bytes"]
     assert found["noise_share"] < 0.2
     assert best["auc"] > tables["auc"] - 0.05
 

@@ -15,6 +15,8 @@ BENCHMARKS = (
     "operator_breakdown",
     "opportunity",
     "profile_cost",
+    "search",
+    "search_noise",
     "simulator_speed",
     "theory",
     "training_throughput",

@@ -42,7 +42,7 @@ FOUND_WITH = 0.1
 ALIKE_COSTS = 1.05
 _CHANCES = 50
 _WORLDS, _RIVAL_RUNS = 3, 2
-LIVE_SECONDS = 60.0
+LIVE_SECONDS = 75.0
 _FRONTS = (("auc", "latency_ms", "parameter_bytes"), ("auc", "latency_ms"), ("auc", "parameter_bytes"))
 _GRID = 200
 _DEVICE = DeviceSection(name="cpu", kind="xeon-e5-2680v4")
