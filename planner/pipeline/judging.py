@@ -1,6 +1,9 @@
 """What a study's candidates are judged by before training: every cost, one by one or by column."""
 
+import math
 from dataclasses import dataclass
+
+import numpy as np
 
 from planner.cost_model.composition import CostModel
 from planner.mapping.demand import demand_of
@@ -11,9 +14,12 @@ from planner.search.cost_columns import COSTS, CostColumns, JudgedDevice, Served
 from planner.search.objective import METRICS
 from planner.study import Study
 from representations.specs import ModelSpec
-from serving_sim.plan import Workload
+from serving_sim.arrivals import GapStream
+from serving_sim.plan import Arrivals, Workload
 
-__all__ = ["JudgedPredictor", "served_load", "study_columns"]
+__all__ = ["JudgedPredictor", "arrival_cv", "served_load", "study_columns"]
+
+_GAPS, _GAPS_TOGETHER = 60_000, 100
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,12 +61,27 @@ def study_columns(study: Study, data: StudyData, cost_model: CostModel) -> CostC
 
 
 def served_load(workload: Workload) -> ServedLoad:
-    """The workload as capacity by formulas takes it; bursts and traces count as a Poisson process of their rate."""
-    demand, arrivals = demand_of(workload), workload.arrivals
+    """The workload as capacity by formulas takes it; rates that change count as their mean."""
+    demand = demand_of(workload)
     rows = QueryRows(
         share_R=demand.rate_per_ms_R / demand.rate_per_ms_R.sum(),
         sla_ms_R=demand.sla_ms_R,
         percentile=workload.percentile,
-        arrival_cv=arrivals.cv if arrivals.process in ("gamma", "weibull") else 1.0,
+        arrival_cv=arrival_cv(workload.arrivals),
     )
     return ServedLoad(size_R=demand.size_R, rows=rows)
+
+
+def arrival_cv(arrivals: Arrivals) -> float:
+    """The coefficient of variation of gaps that would queue as these do; of a trace that of sums of many gaps.
+
+    Gaps of a trace go together, and a queue near its capacity sees many of them at a time.
+    """
+    if arrivals.process in ("gamma", "weibull"):
+        return arrivals.cv
+    if arrivals.process != "trace":
+        return 1.0
+    gap_N = np.empty(_GAPS)
+    GapStream(arrivals, np.random.default_rng(0), 0.0).fill(gap_N)
+    sums = gap_N.reshape(-1, _GAPS_TOGETHER).sum(axis=1)
+    return float(sums.std() * math.sqrt(_GAPS_TOGETHER) / sums.mean())

@@ -8,7 +8,7 @@ from planner.cost_model.catalogue import RooflineDeviceModel
 from planner.cost_model.composition import CostModel
 from planner.pipeline.building import build_trial
 from planner.pipeline.data import StudyData, load_study_data
-from planner.pipeline.judging import served_load, study_columns
+from planner.pipeline.judging import arrival_cv, served_load, study_columns
 from planner.pipeline.searching import StudyTrainer, search_task, study_predictor
 from planner.pipeline.simulated_capacity import simulated_capacities
 from planner.pipeline.sweeping import candidate_models
@@ -74,6 +74,14 @@ def test_each_class_of_queries_keeps_its_own_sla() -> None:
     load = served_load(Workload(qps=100, sla_ms=5, classes=classes, arrivals=Arrivals(process="gamma", cv=2.0)))
     assert load.rows.arrival_cv == 2.0
     assert load.rows.share_R[load.rows.sla_ms_R == 5].sum() == pytest.approx(0.25)
+
+
+def test_gaps_of_a_trace_count_as_they_come_together(tmp_path: Path) -> None:
+    assert arrival_cv(Arrivals()) == 1.0
+    rng, file = np.random.default_rng(0), tmp_path / "trace.txt"
+    means = np.repeat(np.where(np.arange(600) % 2, 0.2, 1.8), 100)
+    np.savetxt(file, np.cumsum(rng.exponential(means)))
+    assert arrival_cv(Arrivals(process="trace", source=str(file))) > 5
 
 
 def test_all_of_a_space_by_groups_is_measured(study: Study, data: StudyData) -> None:
