@@ -13,7 +13,7 @@ from planner.cost_model.candidates import candidates_of
 from planner.cost_model.composition import CostModel
 from planner.cost_model.model import FittedDeviceModel, fit_device_model
 from planner.pipeline.data import StudyData, load_study_data
-from planner.pipeline.measuring import MODEL_BATCHES, measure_study
+from planner.pipeline.measuring import MODEL_BATCHES
 from planner.pipeline.modelling import fit_cost_model, validate_study
 from planner.pipeline.sweeping import candidate_models, sweep_options
 from planner.pipeline.workspace import open_workspace
@@ -45,7 +45,8 @@ _MEANING = """\
   boosted trees on the logs of shape and work alone.
 - **whole models, sum**: each predicted as the plain sum of its components, held out; **in context**: corrected by what
   the other whole models teach. Kendall's tau is of the order of models at equal batch.
-- **paired floor**: visits alternate between two halves, each labelled by the sweep's own rule; how far these are apart.
+- **paired floor**: visits alternate between two halves, each labelled by the sweep's own rule; how far these are apart,
+  and how far they order models alike: no prediction can be held to a better order.
 - **4x beyond**: trained on rows of up to a quarter of a family's largest work, asked for those above.
 - **unseen exponents**: each Zipf exponent but the uniform in turn, from rows of the others; **the Scarab log**:
   look-ups of its ids in their order, asked by the exponent by which its batches are as distinct.
@@ -68,8 +69,8 @@ _UNQUIET = (
 def _measure(quick: bool) -> Figures:
     study = load_study(_STUDY)
     if quick:
-        sweep = replace(study.sweep, components=40, milliseconds_per_visit=3, whole_models=1)
-        return figures_of(replace(study, sweep=sweep), predictions=1, per_kind=16, logged=6)
+        sweep = replace(study.sweep, components=30, milliseconds_per_visit=2, whole_models=1)
+        return figures_of(replace(study, sweep=sweep), predictions=1, per_kind=12, logged=4)
     sweep = replace(study.sweep, components=_STUDY_COMPONENTS)
     return figures_of(replace(study, sweep=sweep), predictions=7, per_kind=120, logged=40)
 
@@ -81,7 +82,7 @@ def figures_of(study: Study, predictions: int, *, per_kind: int = 20, logged: in
     with TemporaryDirectory() as folder:
         workspace = open_workspace(Path(folder) / "study")
         designed = measure_with_design(study, data, workspace.profiles, per_kind)
-        measure_study(study, data, workspace, progress)
+        ProfileStore(workspace.profiles).compact()
         cost_model = fit_cost_model(study, data, workspace)
         report = validate_study(study, data, workspace, cost_model, progress, thorough=True)
         fitted = next(model for model in cost_model.models.values() if isinstance(model, FittedDeviceModel))
@@ -148,7 +149,9 @@ def _paired(report: Mapping[str, Any], name: str) -> str:
     if not floor:
         return "not measured"
     unsettled = f"{percent(floor['unsettled'])} of {floor['rows']} not agreed after {floor['visits']:.1f} visits (mean)"
-    return f"median {percent(floor['median'])}, mean {percent(floor['mean'])}, p90 {percent(floor['p90'])}; {unsettled}"
+    tau = f", Kendall's tau {significant(floor['kendall_tau'])}" if name == "models" and floor["kendall_tau"] else ""
+    errors = f"median {percent(floor['median'])}, mean {percent(floor['mean'])}, p90 {percent(floor['p90'])}"
+    return f"{errors}{tau}; {unsettled}"
 
 
 def _remarks(report: Mapping[str, Any]) -> str:

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from planner.cost_model.accuracy import summarise_errors
+from planner.cost_model.accuracy import rank_agreement, summarise_errors
 from planner.cost_model.estimates import Floats
 from planner.cost_model.model import FittedDeviceModel
-from planner.cost_model.noise import paired_floor
+from planner.cost_model.noise import paired_floor, paired_labels
 from planner.cost_model.training_rows import WHOLE_MODEL
 from planner.cost_model.whole_models import WithWholeModels
 from planner.pipeline.data import StudyData
@@ -62,16 +62,23 @@ def measure_with_design(study: Study, data: StudyData, directory: Path, per_kind
 
 def _floor(
     store: ProfileStore, rows: Iterable[ComponentProfile], options: SweepOptions, *, are_models: bool
-) -> dict[str, float]:
-    """Of alternate visits; `unsettled` is the share of rows whose two fastest visits disagree, `visits` the mean."""
+) -> dict[str, float | None]:
+    """Of alternate visits; `unsettled` is the share of rows whose two fastest visits disagree, `visits` the mean.
+
+    `kendall_tau` is of the order of rows at equal batch, as the two halves have it; it says something of models only.
+    """
     own = {row.content_hash: row for row in rows if (row.kind == WHOLE_MODEL) is are_models and row.warm}
-    floor = paired_floor([visit for visit in store.visits() if visit.content_hash in own], options)
+    visits = [visit for visit in store.visits() if visit.content_hash in own]
+    floor, labels = paired_floor(visits, options), paired_labels(visits, options)
+    first, second = np.array(list(labels.values())).T
+    tau = rank_agreement([own[name].batch for name in labels], first, second)
     apart = np.array([row.figures.get(VISITS_APART) or 0.0 for row in own.values()])
     return {
         "rows": floor.rows,
         "median": floor.median,
         "p90": floor.p90,
         "mean": floor.mean,
+        "kendall_tau": tau,
         "unsettled": float(np.mean(apart > (options.agreement or 0.0))),
         "visits": float(np.mean([row.warm.visits for row in own.values() if row.warm])),
     }
