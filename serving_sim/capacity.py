@@ -69,7 +69,7 @@ def find_capacity(
     With `precision` (half of the seeds' 95 % interval over the mean), pilot runs choose seeds and queries instead.
     `early_stopping` takes a rate as held where MLPerf's early stopping passes it; `n_plus_one` also searches with each
     device down; `table_errors` says whether the latency tables' error bars are followed up. Policies that cannot
-    serve the plan (say prices of device time, where servers fail) are left out, and the result says why.
+    serve the plan (say parts of a query, where paths have shards) are left out, and the result says why.
 
     Raises:
         InputError: an unknown policy, none that can serve the plan, a precision or resolution outside (0, 1), fewer

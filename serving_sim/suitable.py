@@ -16,7 +16,7 @@ P = TypeVar("P", bound=PolicyLike)
 def suitable_policies(plan: Plan, policies: Iterable[P]) -> tuple[P, ...]:
     """Those of the policies that no complaint keeps from serving the plan, in their order.
 
-    Some loops cannot follow all that a plan may say (say a price of device time, where a server is slow after idling).
+    Some loops cannot follow all that a plan may say (say parts of a query, where paths have shards).
     """
     return tuple(policy for policy in policies if why_unsuitable(plan, policy) is None)
 

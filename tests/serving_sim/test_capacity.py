@@ -7,7 +7,7 @@ import pytest
 from profiles.errors import InputError
 from serving_sim.capacity import find_capacity
 from serving_sim.engine import simulate
-from serving_sim.plan import Arrivals, Device, LatencyTable, Path, Plan, PolicyChoice, Sizes, Workload
+from serving_sim.plan import Arrivals, Device, LatencyTable, Path, Plan, PolicyChoice, Shard, Sizes, Workload
 from serving_sim.policies import POLICIES
 from serving_sim.testing import small_plan
 
@@ -27,12 +27,13 @@ def one_queue(**load: Any) -> Plan:
 
 def test_a_policy_that_cannot_serve_the_plan_is_left_out_and_told_why() -> None:
     plan = small_plan()
-    failing = replace(plan, devices=(replace(plan.devices[0], mtbf_s=10.0, repair_s=0.1), *plan.devices[1:]))
-    found = find_capacity(failing, seeds=2, queries=500, resolution=0.05, table_errors=False)
-    assert [one.policy for one in found.policies] == ["mp-rec", "table-switch"]
-    assert "neither shards nor devices" in found.left_out["headroom"]
-    with pytest.raises(InputError, match="neither shards nor devices"):
-        find_capacity(failing, ["headroom"], seeds=2, queries=500)
+    shard = Shard(device="gpu", latency=LatencyTable(sizes=(1,), mean_ms=(0.1,)))
+    sharded = replace(plan, paths=tuple(replace(path, shards=(shard,)) for path in plan.paths))
+    found = find_capacity(sharded, ["table-switch", "split"], seeds=2, queries=500, resolution=0.05, table_errors=False)
+    assert [one.policy for one in found.policies] == ["table-switch"]
+    assert "takes no path with shards" in found.left_out["split"]
+    with pytest.raises(InputError, match="takes no path with shards"):
+        find_capacity(sharded, ["split"], seeds=2, queries=500)
 
 
 def test_the_object_has_the_keys_that_scripts_rely_on() -> None:
