@@ -193,6 +193,7 @@ def _show_mapping(result: "MappingResult", files: tuple[Path, ...]) -> None:
     from planner.mapping.tables import mapping_tables
 
     for table in mapping_tables(result):
-        print_table(table.title, table.columns, table.rows, text_columns=table.text_columns)
+        text = table.text_columns
+        print_table(table.title, table.columns, table.rows, text_columns=text, folding=range(text))
         print_lines(table.notes)
     print_lines([f"plan: {file}" for file in files if file.exists()])
