@@ -29,7 +29,9 @@ def describe(report: Mapping[str, Any]) -> list[str]:
     """The blocks of the page."""
     blocks = [_introduction(report), _comparison(report), "![Hypervolume over the budget](images/search.svg)"]
     blocks += ["## What the figures mean", _MEANING, "## Front of the whole space", _front(report)]
-    blocks += ["## On tables of invented accuracies", _invented(report), "## Screening", _screening(report)]
+    if report["invented"]:
+        blocks += ["## On tables of invented accuracies", _invented(report)]
+    blocks += ["## Screening", _screening(report)]
     if report["live"]:
         blocks += ["## One run of each that really trains", _live(report)]
     return blocks
