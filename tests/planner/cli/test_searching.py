@@ -37,3 +37,20 @@ def test_the_front_is_shown_with_reasons_and_the_command_that_rebuilds_it(
     shown = capsys.readouterr().out
     assert "why it is here" in shown
     assert f"recplan search {study_file} --out {planned} --build" in shown.replace("\n", "")
+
+
+@pytest.mark.slow
+def test_a_search_in_a_database_is_mapped_and_begun_with(
+    planned: Path, study_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, url = tmp_path / "out", f"sqlite:///{tmp_path / 'trials.db'}"
+    shutil.copytree(planned / "profiles", out / "profiles")
+    searched = ["search", str(study_file), "--out", str(out), "--storage", url, "--trials", "4"]
+    assert run([*searched, "--warm-start", str(planned), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["screened"]["priced"] >= 4
+    assert Path(found["page"]).is_file()
+    assert run(["map", str(study_file), "--out", str(out)]) == 2
+    assert "name the storage" in capsys.readouterr().err
+    assert run(["map", str(study_file), "--out", str(out), "--storage", url]) == 0
+    assert (out / "plan.json").is_file()
