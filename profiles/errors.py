@@ -22,6 +22,9 @@ __all__ = [
     "UnknownNameError",
 ]
 
+# Of thousands of names, as tables have, these are listed.
+_MOST_KNOWN = 60
+
 
 class RecplanError(Exception):
     """Root of every error that recplan raises on purpose."""
@@ -38,7 +41,9 @@ class UnknownNameError(InputError):
         self.what, self.name, self.known = what, name, tuple(sorted(known))
         close = get_close_matches(name, self.known, n=1)
         hint = f" (did you mean {close[0]!r}?)" if close else ""
-        super().__init__(f"{what}: unknown name {name!r}{hint}; known: {', '.join(self.known) or 'none'}")
+        rest = len(self.known) - _MOST_KNOWN
+        listed = ", ".join(self.known[:_MOST_KNOWN]) + (f" and {rest:,} more" if rest > 0 else "")
+        super().__init__(f"{what}: unknown name {name!r}{hint}; known: {listed or 'none'}")
 
     def __reduce__(self) -> tuple[type["UnknownNameError"], tuple[str, str, tuple[str, ...]]]:
         return UnknownNameError, (self.what, self.name, self.known)

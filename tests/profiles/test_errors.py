@@ -31,3 +31,10 @@ def test_unknown_name_survives_a_trip_between_processes() -> None:
     assert (error.what, error.name, error.known) == ("policy", "statik", ("static",))
     with pytest.raises(UnknownNameError, match="statik"):
         raise error
+
+
+def test_of_thousands_of_known_names_only_some_are_listed() -> None:
+    error = UnknownNameError("table", "t50000", [f"t{i}" for i in range(5000)])
+    assert len(str(error)) < 600
+    assert "did you mean 't5" in str(error)
+    assert str(error).endswith(" and 4,940 more")
