@@ -75,9 +75,7 @@ def search(
     """Search for candidates that nothing beats; resumable."""
     from planner.cli.space import show_space
     from planner.pipeline.run import training_on
-    from planner.pipeline.search_report import write_search_page
     from planner.pipeline.searching import SearchOptions, search_study, search_task
-    from planner.pipeline.simulated_capacity import simulated_capacities
     from planner.search.manifest import compare_manifest
     from planner.search.space_table import size_text
 
@@ -106,6 +104,16 @@ def search(
         return
     executor = training_on(ray, cpus=trial_cpus, gpus=trial_gpus)
     result = search_study(job.study, data, cost_model, job.workspace, job.progress, executor=executor, options=options)
+    _tell(job, data, cost_model, result, study, json=json)
+
+
+def _tell(
+    job: StudyJob, data: "StudyData", cost_model: "CostModel", result: "SearchResult", study: Path, *, json: bool
+) -> None:
+    """Leave the page, and print what was found."""
+    from planner.pipeline.search_report import write_search_page
+    from planner.pipeline.simulated_capacity import simulated_capacities
+
     simulated = simulated_capacities(job.study, data, cost_model, result)
     page = write_search_page(
         job.study,
