@@ -182,7 +182,7 @@ def test_a_search_spends_next_to_nothing_on_features_of_noise(tmp_path: Path) ->
     whole = whole_tables(splits)
     train = StudyTrainer(splits=splits, section=TrainingSection(epochs=1, batch_size=256))
     models = (whole, few_rows_for_noise(whole, clicks))
-    found = summary(result, [(model, train(model, 0)) for model in models], clicks)
+    found = summary(result, {model: [train(model, seed) for seed in (0, 1)] for model in models}, clicks)
     best, _, tables, fewer = found["rows"]
     assert fewer["noise_bytes"] < 0.01 * tables["noise_bytes"]
     assert found["noise_share"] < 0.2
