@@ -1,5 +1,6 @@
 """How good predicted probabilities are."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,7 +8,7 @@ from numpy.typing import NDArray
 
 from profiles.errors import InputError
 
-__all__ = ["Metrics", "score"]
+__all__ = ["NOT_SCORED", "Metrics", "score"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -17,6 +18,9 @@ class Metrics:
     auc: float
     log_loss: float
     accuracy: float
+
+
+NOT_SCORED = Metrics(auc=math.nan, log_loss=math.nan, accuracy=math.nan)
 
 
 def score(labels_N: NDArray[np.float32], probabilities_N: NDArray[np.float64]) -> Metrics:

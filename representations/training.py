@@ -14,7 +14,7 @@ from representations.datasets.dataset import Dataset
 from representations.datasets.splits import Splits
 from representations.dhe.embedding import least_work
 from representations.ids import check_bags, check_ids
-from representations.metrics import Metrics, score
+from representations.metrics import NOT_SCORED, Metrics, score
 from representations.model import RecommendationModel
 from representations.specs import Feature, HybridSpec, ModelSpec, TableSpec
 from representations.training_config import Checkpoints, TrainingConfig, TrainingProgress, TrainingResult
@@ -36,8 +36,8 @@ def train(
 ) -> TrainingResult:
     """Train the model on `splits.train`, keep its best epoch by `splits.validation`, score it on `splits.test`.
 
-    A `share` below 1 stops after that part of all steps and scores the model as it is then, with a `best_epoch` of 0;
-    with `checkpoints` a later call carries it on, and ends as if it had never stopped.
+    A `share` below 1 stops after that part of all steps and scores the model as it is then on the validation rows
+    alone, with a `best_epoch` of 0; with `checkpoints` a later call carries it on, and ends as if it had never stopped.
 
     Raises:
         InputError: the splits do not have the features that the spec names, an id is out of range, a feature's table
@@ -58,7 +58,7 @@ def train(
         run = TrainingRun(spec, splits.train, config, progress)
         _fit(run, splits, checkpoints, share)
         best_epoch = int(np.argmin(run.losses)) + 1 if run.is_over else 0
-        test = _score(run.model, splits.test)
+        test = _score(run.model, splits.test) if best_epoch else NOT_SCORED
         validation = run.scores[best_epoch - 1] if best_epoch else _score(run.model, splits.validation)
         run.model.to("cpu")
         return TrainingResult(

@@ -96,9 +96,9 @@ class TrainingResult:
     """A trained model, its metrics on the test rows, and those on the validation rows that chose its epoch.
 
     `epochs` counts those run, `best_epoch` (from 1) is whose weights `model` has; 0 says that the training was stopped
-    early, and metrics and model are those of that moment. `seconds` and `samples_per_s` are of the training steps
-    alone, without validation and test; a process's first step loads or compiles kernels, so that few steps seem slow.
-    `model` is on the CPU.
+    early: the model is that of that moment, and no test row was looked at (its metrics are NaN). `seconds` and
+    `samples_per_s` are of the training steps alone, without validation and test; a process's first step loads or
+    compiles kernels, so that few steps seem slow. `model` is on the CPU.
     """
 
     spec: ModelSpec

@@ -37,7 +37,7 @@ from profiles.parquet import write_frame
 from profiles.units import SECONDS_PER_HOUR
 from representations.components import model_work
 from representations.datasets import Splits
-from representations.metrics import Metrics, score
+from representations.metrics import NOT_SCORED, Metrics, score
 from representations.model import RecommendationModel
 from representations.specs import ModelSpec
 from representations.tables.quantise import quantise_as, trainable_spec
@@ -134,18 +134,22 @@ class StudyTrainer:
             log_loss=validation.log_loss,
             accuracy=validation.accuracy,
             seconds=seconds,
-            test=asdict(test),
+            test={} if test is NOT_SCORED else asdict(test),
         )
 
 
 def served_model(
     result: TrainingResult, spec: ModelSpec, splits: Splits
 ) -> tuple[RecommendationModel, Metrics, Metrics]:
-    """The model that is served with its validation and test metrics: quantised where the candidate's tables are."""
+    """The model that is served with its validation and test metrics: quantised where the candidate's tables are.
+
+    The test rows wait for the end of a training.
+    """
     if spec.embeddings == result.spec.embeddings:
         return result.model, result.validation, result.test
     served = quantise_as(result.model, spec)
-    validation, test = (score(part.labels_N, predict(served, part)) for part in (splits.validation, splits.test))
+    validation = score(splits.validation.labels_N, predict(served, splits.validation))
+    test = score(splits.test.labels_N, predict(served, splits.test)) if result.best_epoch else NOT_SCORED
     return served, validation, test
 
 

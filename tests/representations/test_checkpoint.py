@@ -13,6 +13,7 @@ import torch
 from profiles.errors import CorruptFileError, InputError
 from representations.assignment import Representation, with_representation
 from representations.datasets import Splits, SyntheticSpec, make_synthetic, split_dataset
+from representations.metrics import NOT_SCORED
 from representations.specs import DheSpec, Feature, ModelSpec, TableSpec
 from representations.training import train
 from representations.training_config import (
@@ -152,10 +153,11 @@ def test_a_training_that_stopped_at_shares_and_went_on_is_the_training_in_one(
 
 def test_a_share_of_a_training_makes_that_share_of_its_steps() -> None:
     steps: list[int] = []
-    train(SPEC, data(), CONFIG, progress=lambda now: steps.append(now.step), share=0.5)
+    part = train(SPEC, data(), CONFIG, progress=lambda now: steps.append(now.step), share=0.5)
     whole: list[int] = []
     train(SPEC, data(), CONFIG, progress=lambda now: whole.append(now.steps))
     assert steps[-1] == round(0.5 * whole[0])
+    assert (part.best_epoch, part.test) == (0, NOT_SCORED)
 
 
 @pytest.mark.parametrize("share", [0.0, 1.1])
