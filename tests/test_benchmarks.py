@@ -167,7 +167,7 @@ def test_a_simpler_model_is_as_good_where_the_truth_is_simple() -> None:
     model = fit_device_model(profiles_of(linears(random_sizes(8, seed=0), (8, 512))), work_of)
     rivals = held_out_errors(model, seed=0)
     assert [row["model"] for row in rivals] == ["roofline", "boosting"]
-    assert rivals[0]["mape"] < 0.03 < rivals[1]["mape"]
+    assert 2 * rivals[0]["mape"] < 0.1 < rivals[1]["mape"]
     report = {**validate(model, ()).to_object(), "rivals": rivals}
     page = "\n".join(cost_model.BENCHMARK.describe({
         **report, "components_measured": 16, "whole_model_predictions_per_s": 1.0

@@ -62,6 +62,7 @@ def refuses(spec: ModelSpec, seed: int) -> Trained:
     raise InputError(f"{spec.name}: cannot be trained")
 
 
+@pytest.mark.slow
 def test_the_worker_body_trains() -> None:
     spec = make_task().candidate({"representation": "table", "dim": 4}).model
     assert train_candidate(train, spec, 3, None) == train(spec, 3)
@@ -88,11 +89,13 @@ def test_a_trial_whose_worker_is_always_lost_is_named(tmp_path: Path) -> None:
         run_search(make_task(), predict, always_dies, directory=tmp_path, trials=1, executor=executor)
 
 
+@pytest.mark.slow
 def test_an_error_of_the_trainer_surfaces_as_itself(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"^table-d2: cannot be trained"):
         run_search(make_task(), predict, refuses, directory=tmp_path, trials=1, executor=RayTrials)
 
 
+@pytest.mark.slow
 def test_a_trial_that_cannot_be_trained_fails_and_the_search_goes_on(tmp_path: Path) -> None:
     result = run_search(make_task(), predict, diverges, directory=tmp_path, trials=2, executor=RayTrials)
     assert sorted(trial.reason for trial in result.trials) == [

@@ -48,6 +48,7 @@ class StoppedError(Exception):
     pass
 
 
+@pytest.mark.slow
 def test_a_killed_worker_loses_nothing_and_another_finishes(tmp_path: Path) -> None:
     marker, told = tmp_path / "marker", list[ProfileProgress]()
     load = partial(dying_once, marker)
