@@ -98,6 +98,7 @@ def test_what_falls_short_is_told() -> None:
 def test_the_parts_of_a_capacity_s_error_multiply_to_the_whole() -> None:
     row = {
         "model": "m",
+        "sla_ms": 15.0,
         "predicted": {"qps": 110.0, "low": 100.0, "high": 120.0},
         "replayed": {"qps": 100.0, "low": 90.0, "high": 110.0, "found": [100.0], "open_ended": 1},
         "simulated": {"components": 120.0, "whole": 105.0, "replay": 95.0},

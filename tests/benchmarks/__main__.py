@@ -27,7 +27,8 @@ def run_all(names: Sequence[str], folder: Path, *, quick: bool) -> list[str]:
             failed.append(name)
             continue
         benchmark: Benchmark = import_module(f"tests.benchmarks.{name}").BENCHMARK
-        report = json.loads(done.stdout)
+        # Libraries may have written before it.
+        report = json.loads(done.stdout.splitlines()[-1])
         replace_file(folder / benchmark.file_name, benchmark.page(report))
         for chart, svg in (benchmark.charts(report) if benchmark.charts else {}).items():
             replace_file(make_folder(folder / "images") / f"{chart}.svg", svg)

@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from planner.cost_model.composition import CostModel
 from planner.cost_model.whole_models import measure_whole_models
@@ -36,7 +37,10 @@ __all__ = ["BENCHMARK", "parts_of"]
 
 _KINDS = ("table", "dhe", "hybrid")
 _SIZES = (1, 4, 16, 64, 256, 1024)
-_SLA_MS, _MEAN, _LARGEST = 15.0, 64.0, 1024
+_MEAN, _LARGEST = 64.0, 1024
+_SIZES_OF_QUERIES = Sizes(mean=_MEAN, sigma=1.0, maximum=_LARGEST)
+# An SLA that the larger queries hardly hold on an idle device says nothing of capacity.
+_SLA_OVER_SERVICE = 3.0
 _SHARES = (0.4, 0.55, 0.7, 0.8, 0.9, 1.0)
 _GOAL = 0.10
 _QUERIES, _SEEDS = 20_000, 5
@@ -44,8 +48,9 @@ _QUERIES, _SEEDS = 20_000, 5
 _INTRODUCTION = f"""\
 Three models of the quickstart's search space, of which no whole model was measured before the prediction was made: the
 cost model knows components of the study's candidates, and what other models cost as a whole. From these come a latency
-table and, by simulation, the highest Poisson rate at which p99 stays within {_SLA_MS:g} ms (lognormal sizes, mean
-{_MEAN:g}, sigma 1, at most {_LARGEST}). Then each model is served on this machine at rising load."""
+table and, by simulation, the highest Poisson rate at which p99 stays within the SLA: {_SLA_OVER_SERVICE:g} times what
+the model is predicted to take for a query of the 99th percentile's size (lognormal sizes, mean {_MEAN:g}, sigma 1, at
+most {_LARGEST}). Then each model is served on this machine at rising load."""
 _MEANING = """\
 - **predicted**: from component profiles alone; its interval joins the queries drawn and the error bars of the table.
 - **replayed**: where p99 crosses the SLA, in the halves (seconds by turns) of each pass of rising load; mean and 95 %
@@ -67,7 +72,7 @@ class _Setting:
     device: str
     folder: Path
 
-    def plan(self, spec: ModelSpec, latency: LatencyTable) -> Plan:
+    def plan(self, spec: ModelSpec, latency: LatencyTable, sla_ms: float) -> Plan:
         """The model alone on this processor."""
         exponents = [self.data.zipf[feature.name] for feature in spec.features if feature.name in self.data.zipf]
         return Plan(
@@ -85,8 +90,8 @@ class _Setting:
             ),
             workload=Workload(
                 qps=100,
-                sla_ms=_SLA_MS,
-                sizes=Sizes(mean=_MEAN, sigma=1.0, maximum=_LARGEST),
+                sla_ms=sla_ms,
+                sizes=_SIZES_OF_QUERIES,
                 ids=Ids(exponent=float(np.mean(exponents)) if exponents else 0.0),
             ),
             policy=PolicyChoice(name="static"),
@@ -116,12 +121,14 @@ def _measure(quick: bool) -> Figures:
 
 
 def _model(setting: _Setting, spec: ModelSpec, *, passes: int, seconds: float) -> Figures:
-    predicted = setting.plan(spec, setting.table(spec, setting.cost_model))
+    table = setting.table(spec, setting.cost_model)
+    sla_ms = _sla_ms(setting.plan(spec, table, sla_ms=1.0))
+    predicted = setting.plan(spec, table, sla_ms)
     result = find_capacity(predicted, ("static",), queries=_QUERIES, seeds=_SEEDS).policies[0]
     store, options = ProfileStore(setting.folder / spec.name), sweep_options(setting.study)
     by_parts = with_measured_components(setting.cost_model, setting.device, store, options)
-    components = setting.plan(spec, setting.table(spec, by_parts))
-    whole = setting.plan(spec, _whole_table(setting, spec, store))
+    components = setting.plan(spec, setting.table(spec, by_parts), sla_ms)
+    whole = setting.plan(spec, _whole_table(setting, spec, store), sla_ms)
     most_qps = 1000.0 / _mean_service_ms(whole)
     rates = [share * most_qps for share in _SHARES]
     served = [serve_rising(whole, rates, seconds, seed=100 * one) for one in range(passes)]
@@ -130,6 +137,7 @@ def _model(setting: _Setting, spec: ModelSpec, *, passes: int, seconds: float) -
     return {
         "model": spec.name,
         "representation": spec.representation,
+        "sla_ms": sla_ms,
         "predicted": {"qps": result.max_qps, "low": result.combined_low, "high": result.combined_high},
         "replayed": _object(highest),
         "simulated": {
@@ -155,11 +163,20 @@ def _whole_table(setting: _Setting, spec: ModelSpec, store: ProfileStore) -> Lat
     )
 
 
+def _sla_ms(plan: Plan) -> float:
+    """In whole milliseconds."""
+    return float(np.ceil(_SLA_OVER_SERVICE * np.quantile(_service_ms(plan), 0.99)))
+
+
 def _mean_service_ms(plan: Plan) -> float:
+    return float(np.mean(_service_ms(plan)))
+
+
+def _service_ms(plan: Plan) -> NDArray[np.float64]:
     from serving_sim.paths import service_ms
     from serving_sim.replay import draw_queries
 
-    return float(np.mean(service_ms(plan.paths[0].latency, draw_queries(plan, 20_000).size_N)))
+    return service_ms(plan.paths[0].latency, draw_queries(plan, 20_000).size_N)
 
 
 def _calibrated(plan: Plan, served: tuple[LiveTrace, Any]) -> Plan:
@@ -209,15 +226,15 @@ def _describe(report: Mapping[str, Any]) -> list[str]:
         for row in rows
         if row["replayed"]["open_ended"]
     ]
-    columns = ("model", "predicted queries/s", "replayed queries/s", "error")
+    columns = ("model", "SLA (ms)", "predicted queries/s", "replayed queries/s", "error")
     capacities = [
-        (row["model"], _with_interval(row["predicted"]), _with_interval(row["replayed"]),
+        (row["model"], f"{row['sla_ms']:g}", _with_interval(row["predicted"]), _with_interval(row["replayed"]),
          f"{parts[row['model']]['whole']:+.1%}")
         for row in rows
     ]  # fmt: skip
     names = ("component", "composition", "drift", "queueing", "whole")
     known = ", ".join(report["known"])
-    size = mean_size(Sizes(mean=_MEAN, sigma=1.0, maximum=_LARGEST))
+    size = mean_size(_SIZES_OF_QUERIES)
     return [
         _INTRODUCTION,
         f"Mean size as drawn: {size:.1f} samples. Whole models that the cost model had seen: {known}.",
