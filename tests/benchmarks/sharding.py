@@ -27,7 +27,7 @@ _TIMEOUT_S, _QUICK_TIMEOUT_S = 200, 15
 _INTRODUCTION = """\
 Table sets ship with the package (`planner/distributed/data`): 500, 1,000 and 2,000 generated tables, and the 26 of
 MLPerf's dlrm-v2. Clusters are ZionEX nodes of 8 devices, 512 samples per rank, float32 with row-wise Adagrad. Every
-plan is made in a process of its own on one core, nothing else running; seconds are wall time from tables to plan,
+plan is made in a process of its own on one core; seconds are wall time from tables to plan,
 enumeration included (the fastest of three), CPU seconds their median, memory is the process's peak."""
 _BOUND = """\
 The lower bound: the least T for which the units' least work, among options with no shard above T, is at most T per rank
