@@ -22,6 +22,8 @@ __all__ = ["LiveRouter", "start_router"]
 
 # By how much a busy device is free later than now, for the kernel, which asks no more of it.
 _BUSY_MS = 1e-3
+# More than rounding moves the kernel's clock.
+_JUST_BEFORE_MS = 1e-6
 _NONE = -1
 
 
@@ -58,7 +60,7 @@ class LiveRouter:
         """Put the device's queue as it is in place of the kernel's; the server that is idle, or -1."""
         queues, servers = self.run.queues, len(self.begun_D[device])
         busy = self.sent_D[device] - int(self.board.done_W[self.workers_D[device]].sum())
-        self._begin_waiting(device)
+        self._begin_waiting(device, now_ms)
         idle = self._idle_server(device) if busy < servers else _NONE
         queues.next_ms_D[device] = now_ms + _BUSY_MS if idle == _NONE else 0.0
         queues.next_server_D[device] = max(idle, 0)
@@ -68,15 +70,17 @@ class LiveRouter:
                     self.run.market.begun_factor_DC[device, server] = self._factor(query)
         return idle
 
-    def _begin_waiting(self, device: int) -> None:
+    def _begin_waiting(self, device: int, now_ms: float) -> None:
         """Say of the queries in the ring that have begun when, on which server and, where they are done, how long.
 
-        The kernel takes these out of the ring when it routes, which is next.
+        The kernel takes these out of the ring when it routes, which is next: those that began before now. One that
+        began since the clock was read counts as begun just before, or it would stay there for good.
         """
         ring, waiting, place = self.run.waiting, self.waiting_D[device], int(self.run.waiting.first_D[device])
         while waiting and self.board.start_s_N[waiting[0]] > 0:
             query, server = waiting.popleft(), max(self._idle_server(device), 0)
-            ring.start_ms_DW[device, place] = (self.board.start_s_N[query] - self.began_s) * MS_PER_S
+            start_ms = (self.board.start_s_N[query] - self.began_s) * MS_PER_S
+            ring.start_ms_DW[device, place] = min(start_ms, now_ms - _JUST_BEFORE_MS)
             ring.server_DW[device, place] = server
             self.begun_D[device][server] = query
             if self.run.market is not None and self._is_done(query):
