@@ -11,7 +11,7 @@ from profiles.errors import InputError, UnknownNameError
 from profiles.providers import BuiltComponent
 from representations.logged_ids import logged_ids
 from representations.specs import Feature, QuotientRemainderSpec, RobeSpec, TensorTrainSpec
-from representations.work import table_of, work_of
+from representations.work import rows_of_tables, table_of, work_of
 from representations.zipf import sample_ids
 
 if TYPE_CHECKING:
@@ -132,8 +132,13 @@ def _embedding_group(component: Component, rng: np.random.Generator) -> Built:
     spec, rows, tables = table_of(component), int(component["rows"]), int(component["tables"])
     if tables > rows:
         raise InputError(f"component 'embedding_group': {tables} tables need as many rows, but there are {rows}")
-    features = [_feature(component, rows // tables + (i < rows % tables)) for i in range(tables)]
+    features = [_feature(component, count) for count in rows_of_tables(component)]
     bags = [_bag(component, feature, rng) for feature in features]
+    if dict(component.shape).get("ids") == "jagged":
+        from representations.tables.torchrec import TorchrecTables
+        from representations.torchrec_components import JaggedTables, jagged_inputs
+
+        return JaggedTables(TorchrecTables(features, [spec] * tables)), jagged_inputs(bags, component.batch)
     return build_group(features, [spec] * tables), (bags,)
 
 
@@ -234,9 +239,19 @@ def _interaction(component: Component, rng: np.random.Generator) -> Built:
         from representations.deepfm import FactorizationMachine
 
         return FactorizationMachine(), (_normal(rng, component.batch, int(component["width"])),)
-    if function != "dot":
-        raise UnknownNameError("interaction function", function, ("concat", "dot", "fm"))
+    if function == "torchrec_fm":
+        from representations.torchrec_components import MachineOfViews
+
+        width = int(component["width"])
+        return MachineOfViews(_widths(component, int(component["parts"]))), (_normal(rng, component.batch, width),)
+    if function not in ("dot", "torchrec_dot"):
+        raise UnknownNameError("interaction function", function, ("concat", "dot", "fm", "torchrec_dot", "torchrec_fm"))
     dim, vectors = int(component["dim"]), int(component["vectors"])
+    if function == "torchrec_dot":
+        from representations.torchrec_components import dot_interaction
+
+        sparse_BFD = _normal(rng, component.batch, (vectors - 1) * dim).reshape(-1, vectors - 1, dim)
+        return dot_interaction(vectors - 1), (_normal(rng, component.batch, dim), sparse_BFD)
     return DotInteraction(), tuple(_normal(rng, component.batch, dim) for _ in range(vectors))
 
 
@@ -247,11 +262,19 @@ def _concat(component: Component, rng: np.random.Generator) -> Built:
 def _joined(component: Component, parts: int, rng: np.random.Generator) -> Built:
     from representations.interaction import Concat
 
+    widths = _widths(component, parts)
+    if dict(component.shape).get("layout") == "views":
+        from representations.torchrec_components import JoinedViews
+
+        return JoinedViews(widths), (_normal(rng, component.batch, sum(widths)),)
+    return Concat(), tuple(_normal(rng, component.batch, part) for part in widths)
+
+
+def _widths(component: Component, parts: int) -> list[int]:
     width = int(component["width"])
     if not 1 <= parts <= width:
         raise InputError(f"component {component.kind!r}: width {width} cannot be split into {parts} parts")
-    widths = [width // parts + (i < width % parts) for i in range(parts)]
-    return Concat(), tuple(_normal(rng, component.batch, part) for part in widths)
+    return [width // parts + (i < width % parts) for i in range(parts)]
 
 
 def _normal(rng: np.random.Generator, rows: int, width: int) -> "Tensor":

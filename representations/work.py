@@ -17,7 +17,7 @@ from representations.specs import BYTES_PER_FLOAT, BYTES_PER_HASH, BYTES_PER_ROW
 from representations.training_work import backward_work, optimizer_work
 from representations.zipf import expected_distinct
 
-__all__ = ["BYTES_PER_ID", "table_of", "work_of"]
+__all__ = ["BYTES_PER_ID", "rows_of_tables", "table_of", "work_of"]
 
 BYTES_PER_ID = 8
 # Multiply, add, a fold and a subtraction modulo p, a quotient and a remainder modulo m, scale and shift.
@@ -27,6 +27,7 @@ OPERATIONS_PER_BLOCK = 7
 # A quotient, and what it leaves.
 OPERATIONS_PER_SPLIT = 3
 _OPERANDS = {"add": 2, "multiply": 2}
+_ROWS_EACH = "rows_each"
 
 
 def work_of(component: Component) -> Work:
@@ -86,14 +87,34 @@ def _tables(component: Component, tables: int) -> Work:
     rows, dim = int(component["rows"]), int(component["dim"])
     row_bytes = table_of(component).row_bytes
     ids = component.batch * float(component["pooling"])
-    touched = expected_distinct(max(1, rows // tables), float(component["zipf"]), ids)
+    touched = _touched(component, tables, ids)
     out_bytes = component.batch * dim * BYTES_PER_FLOAT
     return Work(
         flops=0.0,
-        bytes_moved=tables * (ids * BYTES_PER_ID + touched * row_bytes + out_bytes),
+        bytes_moved=tables * (ids * BYTES_PER_ID + out_bytes) + touched * row_bytes,
         parameter_bytes=rows * row_bytes,
         input_bytes=round(tables * ids * BYTES_PER_ID),
     )
+
+
+def _touched(component: Component, tables: int, ids: float) -> float:
+    """Distinct rows of all tables."""
+    rows, exponent = int(component["rows"]), float(component["zipf"])
+    if _ROWS_EACH in dict(component.shape):
+        return sum(expected_distinct(own, exponent, ids) for own in rows_of_tables(component))
+    return tables * expected_distinct(max(1, rows // tables), exponent, ids)
+
+
+def rows_of_tables(component: Component) -> tuple[int, ...]:
+    """Of an `embedding_group`: as `rows_each` lists them, where the shape has it, else as equal as they can be."""
+    rows, tables = int(component["rows"]), int(component["tables"])
+    own = dict(component.shape).get(_ROWS_EACH)
+    if own is None:
+        return tuple(rows // tables + (i < rows % tables) for i in range(tables))
+    each = tuple(int(one) for one in str(own).split())
+    if len(each) != tables or sum(each) != rows:
+        raise InputError(f"component 'embedding_group': rows_each must be {tables} that sum to {rows}, but got {own!r}")
+    return each
 
 
 def table_of(component: Component) -> TableSpec:
@@ -179,6 +200,10 @@ def _interaction(component: Component) -> Work:
         return _concat(component)
     if component["function"] == "fm":
         moved = float(component.batch * (int(component["width"]) + 1) * BYTES_PER_FLOAT)
+        return Work(flops=0.0, bytes_moved=moved, parameter_bytes=0)
+    if component["function"] == "torchrec_fm":
+        # Joined first, and squared into a tensor of its own.
+        moved = float(component.batch * (5 * int(component["width"]) + 1) * BYTES_PER_FLOAT)
         return Work(flops=0.0, bytes_moved=moved, parameter_bytes=0)
     vectors, dim = int(component["vectors"]), int(component["dim"])
     # The first vector is read by the products and copied beside them.

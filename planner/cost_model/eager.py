@@ -29,9 +29,9 @@ def launches_of(component: Component) -> int:
     """Kernels that a forward pass launches."""
     if component.kind == "dhe_encoder":
         return _KERNELS_OF_HASHES + _KERNELS_OF_GAUSSIAN * _is_gaussian(component)
-    if component.kind == "interaction" and component["function"] == "dot":
+    if component.kind == "interaction" and component["function"] in ("dot", "torchrec_dot"):
         return _KERNELS_OF_DOT
-    if component.kind == "interaction" and component["function"] == "fm":
+    if component.kind == "interaction" and component["function"] in ("fm", "torchrec_fm"):
         return _KERNELS_OF_FM
     if component.kind == "tensor_train":
         return _KERNELS_PER_CORE * int(component["cores"]) - _KERNELS_LESS

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from planner.cost_model.composition import CostModel, ModelLatency
 from planner.cost_model.parts import exponent_of
+from planner.cost_model.traffic import in_pass
 from profiles.component import Component, make_component
 from profiles.errors import InputError
-from representations.components import PlacedComponent
+from representations.components import PlacedComponent, work_of
 from representations.embedding_components import elementwise, group_component, linear
 from representations.specs import BYTES_PER_FLOAT, Feature, TableDtype, TableSpec
 from representations.work import BYTES_PER_ID
@@ -26,16 +27,23 @@ Zipf = Mapping[str, float] | float
 
 
 def components_of_module(
-    module: "nn.Module", batch: int, *, pooling: Mapping[str, float] | float = 1.0, zipf: Zipf = 0.0
+    module: "nn.Module",
+    batch: int,
+    *,
+    pooling: Mapping[str, float] | float = 1.0,
+    zipf: Zipf = 0.0,
+    behind_pass: bool = False,
 ) -> tuple[PlacedComponent, ...]:
     """Every component of a forward pass over `batch` samples, at the module paths of the model.
 
     `pooling` is the mean number of ids per sample, and `zipf` the exponent of the ids, for all features or by name.
+    With `behind_pass`, each component finds the caches as a whole pass of the model leaves them (see `traffic`).
 
     Raises:
         InputError: a module of a class that is not known; names its path and class.
     """
-    return tuple(_Walk(batch=batch, pooling=pooling, zipf=zipf).visit("", module))
+    placed = tuple(_Walk(batch=batch, pooling=pooling, zipf=zipf).visit("", module))
+    return in_pass(placed, work_of) if behind_pass else placed
 
 
 def predict_module(
@@ -46,14 +54,20 @@ def predict_module(
     *,
     pooling: Mapping[str, float] | float = 1.0,
     zipf: Zipf = 0.0,
+    behind_pass: bool = False,
 ) -> ModelLatency:
     """The latency of a forward pass of the model at each batch, as of one of our own.
+
+    With `behind_pass`, components are asked for as `components_of_module` gives them then; the device's rows must be of
+    such components.
 
     Raises:
         InputError: a module of a class that is not known, or no batch.
         UnknownNameError: an unknown device, or a component that its model has never seen.
     """
-    placed = [components_of_module(module, batch, pooling=pooling, zipf=zipf) for batch in batches]
+    placed = [
+        components_of_module(module, batch, pooling=pooling, zipf=zipf, behind_pass=behind_pass) for batch in batches
+    ]
     inputs = [batch * input_bytes_per_sample(module, pooling) for batch in batches]
     tensors = [*module.parameters(), *module.buffers()]
     return cost_model.predict_placed(
@@ -124,24 +138,36 @@ class _Walk:
         for members in groups.values():
             features, specs = zip(*members, strict=True)
             exponents = [exponent_of(self.zipf, feature) for feature in features]
-            yield self._put(path, group_component(features, specs, self.batch, exponents))
+            group = group_component(features, specs, self.batch, exponents)
+            rows_each = [feature.cardinality for feature in features]
+            shape = {**dict(group.shape), "ids": "jagged"}
+            if len(set(rows_each)) > 1:
+                shape["rows_each"] = " ".join(map(str, rows_each))
+            yield self._put(path, make_component(group.kind, self.batch, shape, dtype=group.dtype))
+
+    def joined_embeddings(self, path: str, module: Any) -> Iterator[PlacedComponent]:
+        """What the tables give, taken apart by feature and joined again."""
+        yield from self.children(path, module)
+        yield self._put(path, self._joined_views(sum(self.embedding_widths), len(self.embedding_widths)))
 
     def dot_interaction(self, path: str, module: Any) -> Iterator[PlacedComponent]:
         del module
         vectors = len(self.embedding_widths) + 1
-        shape: dict[str, int | float | str] = {"function": "dot", "vectors": vectors, "dim": self.width}
+        shape: dict[str, int | float | str] = {"function": "torchrec_dot", "vectors": vectors, "dim": self.width}
         yield self._put(path, make_component("interaction", self.batch, shape))
 
     def fm_interaction(self, path: str, module: Any) -> Iterator[PlacedComponent]:
         """Both parts join all vectors for themselves; what they give is joined with the dense vector."""
         dense = self.width
         joined, vectors = dense + sum(self.embedding_widths), len(self.embedding_widths) + 1
-        yield self._put(f"{path}.deep_fm", self._concat(joined, vectors))
+        yield self._put(f"{path}.deep_fm", self._joined_views(joined, vectors))
         yield from self.children(f"{path}.deep_fm", module.deep_fm)
-        yield self._put(f"{path}.fm", self._concat(joined, vectors))
-        machine = make_component("interaction", self.batch, {"function": "fm", "width": joined})
-        yield self._put(f"{path}.fm", machine)
+        shape: dict[str, int | float | str] = {"function": "torchrec_fm", "width": joined, "parts": vectors}
+        yield self._put(f"{path}.fm", make_component("interaction", self.batch, shape))
         yield self._put(path, self._concat(dense + self.width + 1, 3))
+
+    def _joined_views(self, width: int, parts: int) -> Component:
+        return make_component("concat", self.batch, {"width": width, "parts": parts, "layout": "views"})
 
     def _concat(self, width: int, parts: int) -> Component:
         return make_component("concat", self.batch, {"width": width, "parts": parts})
@@ -180,7 +206,7 @@ _CONTAINERS = frozenset(
     {
         "torch.nn.modules.container.Sequential",
         "torchrec.modules.mlp.MLP",
-        *(f"torchrec.models.dlrm.{name}" for name in ("DLRM", "DenseArch", "OverArch", "SparseArch")),
+        *(f"torchrec.models.dlrm.{name}" for name in ("DLRM", "DenseArch", "OverArch")),
         *(f"torchrec.models.deepfm.{name}" for name in ("DenseArch", "OverArch", "SimpleDeepFMNN", "SparseArch")),
     }
 )
@@ -189,6 +215,7 @@ _KNOWN: Mapping[str, Callable[[_Walk, str, Any], Iterator[PlacedComponent]]] = {
     **dict.fromkeys(_ACTIVATIONS, _Walk.activation),
     "torchrec.modules.mlp.Perceptron": _Walk.perceptron,
     _EMBEDDING_BAGS: _Walk.embedding_bags,
+    "torchrec.models.dlrm.SparseArch": _Walk.joined_embeddings,
     "torchrec.models.dlrm.InteractionArch": _Walk.dot_interaction,
     "torchrec.models.deepfm.FMInteractionArch": _Walk.fm_interaction,
 }

@@ -100,7 +100,16 @@ def _products(drivers: CostDrivers) -> Terms:
         "flop/over/in_features": tiled / drivers.size_of("in_features"),
         "flop/over/out_features": tiled / outputs,
         **_tile_terms(tiled, outputs),
+        **_cold_weights(drivers),
     }
+
+
+def _cold_weights(drivers: CostDrivers) -> Terms:
+    """Weights that other traffic displaced from the caches, where the rows were measured behind some."""
+    if "context_bytes" not in drivers.names:
+        return {}
+    traffic_mib = drivers.size_of("context_bytes") / BYTES_PER_MIB
+    return {"edge/weights": drivers.parameter_bytes_N * np.log1p(traffic_mib)}
 
 
 def _batched_products(drivers: CostDrivers) -> Terms:

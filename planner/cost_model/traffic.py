@@ -14,9 +14,19 @@ from planner.cost_model.features import BYTES_PER_MIB, WorkFormula
 from profiles.component import Component, Work, make_component
 from representations.components import PlacedComponent
 
-__all__ = ["TABLE_KINDS", "activation_bytes", "behind", "context_bytes_of", "displaced_bytes", "in_context"]
+__all__ = [
+    "TABLE_KINDS",
+    "activation_bytes",
+    "behind",
+    "context_bytes_of",
+    "displaced_bytes",
+    "in_context",
+    "in_pass",
+]
 
 TABLE_KINDS = frozenset({"embedding", "embedding_group"})
+# What passes beyond this finds little left to displace in the caches of a core, and takes long to pass.
+_MOST_IN_PASS = 32 * BYTES_PER_MIB
 
 
 def activation_bytes(components: Sequence[Component], works: Sequence[Work]) -> float:
@@ -53,5 +63,22 @@ def behind(component: Component, context_bytes: int) -> Component:
     """A table behind so much traffic; 0 and any other component leave it as it is."""
     if component.kind not in TABLE_KINDS or context_bytes == 0:
         return component
+    return _with_context(component, context_bytes)
+
+
+def in_pass(placed: Sequence[PlacedComponent], work: WorkFormula) -> tuple[PlacedComponent, ...]:
+    """Every component, not tables alone, behind what a whole pass of the model moves between two of its runs.
+
+    Traffic is read and written, so half as many bytes of memory: weights and rows, which a pass reads once, count
+    twice. `context_bytes` is in each shape, 0 where little passes.
+    """
+    works = [work(one.component) for one in placed]
+    read_once = sum(min(own.parameter_bytes, own.bytes_moved) for own in works)
+    traffic = min(sum(own.bytes_moved for own in works) + read_once, _MOST_IN_PASS)
+    within = int(context_bytes_of(np.array([traffic]))[0])
+    return tuple(replace(one, component=_with_context(one.component, within)) for one in placed)
+
+
+def _with_context(component: Component, context_bytes: int) -> Component:
     shape = {**dict(component.shape), "context_bytes": context_bytes}
     return make_component(component.kind, component.batch, shape, dtype=component.dtype, phase=component.phase)

@@ -1,22 +1,23 @@
 """Models that no one here wrote, predicted from the components of their modules beside their measured latency."""
 
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import torch
+from torch import Tensor, nn
 
-from planner.cost_model.composition import CostModel
+from planner.cost_model.composition import ComponentLatency, CostModel
 from planner.cost_model.foreign import components_of_module, predict_module
 from planner.cost_model.model import fit_device_model
-from profiles.core_probe import QuietCore
-from profiles.measure import thread_count
+from planner.cost_model.training_rows import WHOLE_MODEL
+from profiles.component import Component, Work, make_component
+from profiles.providers.protocol import BuiltComponent
+from profiles.providers.target import Target
 from profiles.store import ProfileStore
 from profiles.sweep import sweep
 from profiles.sweep_options import SweepOptions
-from profiles.timing import TimingOptions, measure_latency
 from representations.components import work_of
 from representations.provider import RecommendationProvider
 from representations.torchrec_models import TorchrecModel, deepfm, dlrm, torchrec_target
@@ -26,12 +27,62 @@ from tests.benchmarks.markdown import percent, significant, table
 __all__ = ["BENCHMARK", "figures_of"]
 
 _INTRODUCTION = """\
-torchrec's own DLRM and SimpleDeepFMNN, their modules mapped to components by class. Components are measured alone, one
-thread, at 0.5, 0.75, 1.5 and 2 times the batches that are asked for, never at these; the model is their sum, without a
-context learned from whole models. The measured latency is that of the whole model in the same run."""
+torchrec's own DLRM and SimpleDeepFMNN, their modules mapped to components by class: layers and activations, a
+collection of tables asked with a request's ids, and interactions, concatenations and a factorization machine of
+torchrec's own. Each is measured by itself, one thread, with as much traffic through the caches before every call as a
+pass of the model moves; at 0.5, 0.75, 1.5 and 2 times the batches that are asked for, and at these only where they
+coincide (batch 1). The model is their sum: nothing is learned from whole models. These are measured in the same rounds,
+with the ids of a request made into a `KeyedJaggedTensor` in every call."""
 _OPTIONS = SweepOptions(
-    threads=1, seconds_per_visit=0.004, min_samples=3, agreement=0.02, quiet_core=0.25, group_bytes=6 * 10**9
+    threads=1,
+    seconds_per_visit=0.004,
+    min_samples=3,
+    agreement=0.02,
+    quiet_core=0.25,
+    most_visits=10,
+    least_gap_s=0.1,
+    group_size=1024,
+    group_bytes=12 * 10**9,
 )
+_AROUND = (0.5, 0.75, 1.5, 2)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Parts:
+    """A model whole at any batch beside its components."""
+
+    target: Target
+    components: RecommendationProvider
+
+    def build(self, component: Component, seed: int) -> BuiltComponent:
+        if component.kind != WHOLE_MODEL:
+            return self.components.build(component, seed)
+        assert self.target.resized is not None
+        dense_BF, ids = self.target.resized(component.batch).args
+        return BuiltComponent(
+            module=_Served(self.target.model, ids.keys()), args=(dense_BF, ids.values(), ids.lengths())
+        )
+
+    def work(self, component: Component) -> Work:
+        if component.kind != WHOLE_MODEL:
+            return self.components.work(component)
+        return Work(flops=0.0, bytes_moved=0.0, parameter_bytes=0)
+
+
+class _Served(nn.Module):
+    """The model, asked with the tensors of a request."""
+
+    def __init__(self, model: nn.Module, names: Sequence[str]) -> None:
+        super().__init__()
+        self.model, self.names = model, list(names)
+
+    def forward(self, dense_BF: Tensor, values_N: Tensor, lengths_L: Tensor) -> Tensor:
+        """Logits."""
+        from torchrec import KeyedJaggedTensor
+
+        ids = KeyedJaggedTensor(keys=self.names, values=values_N, lengths=lengths_L)
+        logits: Tensor = self.model(dense_BF, ids)
+        return logits
 
 
 def figures_of(models: Mapping[str, TorchrecModel], batches: tuple[int, ...], options: SweepOptions) -> Figures:
@@ -43,43 +94,49 @@ def figures_of(models: Mapping[str, TorchrecModel], batches: tuple[int, ...], op
 def _rows_of(name: str, model: TorchrecModel, batches: tuple[int, ...], options: SweepOptions) -> list[dict[str, Any]]:
     pooling = {feature.name: feature.pooling for feature in model.features}
     target = torchrec_target(model, batch=batches[0], zipf=0.0)
-    resized = target.resized
-    assert resized is not None
-    around = sorted({max(1, round(batch * factor)) for batch in batches for factor in (0.5, 0.75, 1.5, 2)})
+    around = sorted({max(1, round(batch * factor)) for batch in batches for factor in _AROUND})
     components = {
-        one.component: None for batch in around for one in components_of_module(target.model, batch, pooling=pooling)
+        one.component: None
+        for batch in around
+        for one in components_of_module(target.model, batch, pooling=pooling, behind_pass=True)
     }
+    whole = {batch: make_component(WHOLE_MODEL, batch, {"name": name}) for batch in batches}
     with TemporaryDirectory() as folder:
         store = ProfileStore(Path(folder))
-        sweep(tuple(components), RecommendationProvider(), store, options=options)
-        fitted = fit_device_model([row for row in store.load() if row.provenance == "measured"], work_of)
-    predicted = predict_module(CostModel(models={"here": fitted}), target.model, batches, "here", pooling=pooling)
-    timing = TimingOptions(visits=options.most_visits, seconds_per_visit=options.seconds_per_visit, min_samples=3)
-    found = []
-    for batch, mean_ms in zip(batches, predicted.mean_ms.tolist(), strict=True):
-        call = partial(target.model, *resized(batch).args)
-        with torch.inference_mode(), thread_count(options.threads):
-            measured = measure_latency(call, options=timing, gap_s=0, core=_quiet_core(options, len(batches)))
-        found.append(
-            {
-                "model": name,
-                "batch": batch,
-                "predicted_ms": mean_ms,
-                "measured_ms": measured.p25_ms,
-                "error": mean_ms / measured.p25_ms - 1,
-            }
-        )
-    return found
+        parts = _Parts(target=target, components=RecommendationProvider())
+        sweep((*components, *whole.values()), parts, store, options=options)
+        rows = [row for row in store.load() if row.provenance == "measured"]
+    fitted = fit_device_model(rows, work_of)
+    cost_model = CostModel(models={"here": fitted})
+    predicted = predict_module(cost_model, target.model, batches, "here", pooling=pooling, behind_pass=True)
+    measured_ms = {row.batch: row.warm.p25_ms for row in rows if row.kind == WHOLE_MODEL and row.warm}
+    return [
+        {
+            "model": name,
+            "batch": batch,
+            "predicted_ms": mean_ms,
+            "measured_ms": measured_ms[batch],
+            "error": mean_ms / measured_ms[batch] - 1,
+            "kinds": _by_kind(predicted.at(batch)),
+        }
+        for batch, mean_ms in zip(batches, predicted.mean_ms.tolist(), strict=True)
+    ]
 
 
-def _quiet_core(options: SweepOptions, count: int) -> QuietCore | None:
-    return None if options.quiet_core is None else QuietCore(options.quiet_core, patience_s=options.patience_s(count))
+def _by_kind(parts: Sequence[ComponentLatency]) -> dict[str, float]:
+    """Predicted milliseconds of each kind of component."""
+    kinds: dict[str, float] = {}
+    for part in parts:
+        kinds[part.kind] = kinds.get(part.kind, 0.0) + part.mean_ms
+    return kinds
 
 
 def _measure(quick: bool) -> Figures:
     both = {"torchrec DLRM": dlrm(), "torchrec SimpleDeepFMNN": deepfm()}
-    models = {name: model for name, model in both.items() if not quick or "DLRM" in name}
-    return figures_of(models, (16, 256) if quick else (1, 16, 256, 1024), _OPTIONS)
+    if quick:
+        hasty = replace(_OPTIONS, patience=1.0, most_visits=3)
+        return figures_of({"torchrec DLRM": both["torchrec DLRM"]}, (16, 64), hasty)
+    return figures_of(both, (1, 16, 256, 1024), _OPTIONS)
 
 
 def _describe(report: Mapping[str, Any]) -> list[str]:

@@ -65,7 +65,9 @@ def test_torchrecs_dlrm_is_our_own_of_that_shape() -> None:
     ours = model_work(get_preset("dlrm-bench"), 256)
     assert sum(work.flops for work in works) == pytest.approx(ours.flops)
     assert sum(work.parameter_bytes for work in works) == ours.parameter_bytes
-    assert sum(work.bytes_moved for work in works) == pytest.approx(ours.bytes_moved, rel=0.01)
+    # Torchrec joins all embeddings once more before they meet.
+    joined = next(work for one, work in zip(placed, works, strict=True) if one.component.kind == "concat")
+    assert sum(work.bytes_moved for work in works) - joined.bytes_moved == pytest.approx(ours.bytes_moved, rel=0.01)
 
 
 def test_it_is_predicted_as_one_of_ours(target: Target, placed: tuple[PlacedComponent, ...]) -> None:
