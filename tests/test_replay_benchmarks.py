@@ -80,7 +80,7 @@ def test_the_page_of_a_replay_follows_from_its_figures() -> None:
     body = {
         "plan": "one", "policy": "static", "sla_ms": 10.0, "capacity_qps": 1000.0, "runs": [run], "skipped": ["gpu"],
     }  # fmt: skip
-    report = {"plan": "by hand", "seconds_per_load": 6.0, "replay": body, "serve": body, "serve_note": ""}
+    report = {"plan": "by hand", "seconds_per_load": 6.0, "replays": [body], "serve": body, "serve_note": ""}
     page = "\n".join(replay.BENCHMARK.describe(report))
     assert "Every goal is met in this run" in page
     assert "| prediction |" in page
@@ -114,5 +114,5 @@ def test_the_parts_of_a_capacity_s_error_multiply_to_the_whole() -> None:
 @pytest.mark.slow
 def test_a_short_replay_makes_a_page() -> None:
     found = replay_plan(real_plan(), options=ReplayOptions(loads=(0.3,), seconds=2.0)).to_object()
-    report = {"plan": "real", "seconds_per_load": 2.0, "replay": found, "serve": None, "serve_note": "not asked"}
-    assert "## Load 0.3" in "\n".join(replay.BENCHMARK.describe(report))
+    report = {"plan": "real", "seconds_per_load": 2.0, "replays": [found], "serve": None, "serve_note": "not asked"}
+    assert "### Load 0.3" in "\n".join(replay.BENCHMARK.describe(report))

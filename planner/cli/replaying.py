@@ -50,7 +50,7 @@ def replay(
         ),
     ] = None,
     serve: Annotated[
-        bool, typer.Option("--serve", help="Serve on Ray Serve instead, a deployment for each path.")
+        bool, typer.Option("--serve", help="Serve on Ray Serve instead, a deployment for each device.")
     ] = False,
     seed: Seed = None,
     edits: Edits = None,

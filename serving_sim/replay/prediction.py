@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from serving_sim.kernels import PRICED, PathArrays, Rule
+from serving_sim.kernels import PathArrays, Rule
 from serving_sim.paths import compile_paths, service_ms
 from serving_sim.plan import Plan
 from serving_sim.policies import PolicyLike, as_policy, fixed_rule, routing_context
@@ -68,10 +68,8 @@ def predict(
     The policy decides by the plan's own tables, as the live router does.
     """
     rng = np.random.default_rng(seed)
-    arrays = _plain(compile_paths(plan).arrays)
+    arrays = _plain(compile_paths(plan).arrays)._replace(conditions_PF=_idle_conditions(calibration.plan))
     rule = as_policy(plan.policy if policy is None else policy).compile(routing_context(plan))
-    if rule.kind != PRICED:
-        arrays = arrays._replace(conditions_PF=_idle_conditions(calibration.plan))
     mean_ms_PN = np.stack([service_ms(path.latency, queries.size_N) for path in calibration.plan.paths])
     dispatch_ms_P = np.array(calibration.dispatch_ms_D)[arrays.device_P]
     for _ in range(repetitions):

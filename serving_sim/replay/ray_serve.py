@@ -1,13 +1,15 @@
-"""The same queries through Ray Serve, as a user would deploy the plan: a deployment for each path.
+"""The same queries through Ray Serve, as a user would deploy the plan: a deployment for each device with all its paths.
 
-A deployment has a queue of its own, so that paths of one device wait for themselves, and share its cores. A replica
-serves one query at a time. Only the generator, the handles and the way back are Serve's; what is served is the same.
+A replica is a server of the device and serves one query at a time. A lone replica keeps its own queue: Serve then sends
+it everything at once, where for several it asks which of them is free before it sends anything. Only the generator, the
+handles and the way back are Serve's; what is served is the same.
 """
 
 import asyncio
+import os
+import sys
 import time
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,19 +25,26 @@ from serving_sim.replay.queries import Queries
 from serving_sim.replay.router import LiveRouter, start_router
 from serving_sim.replay.worker import load_path
 
-__all__ = ["deployed_plan", "require_ray_serve", "serve_on_ray"]
+__all__ = ["require_ray_serve", "serve_on_ray"]
 
 _LEAD_S = 0.2
+# As many queries as a lone replica may hold; Serve wants a bound.
+_NO_LIMIT = 1_000_000
+# The longest that models, and the generator's look at the clock, keep the threads that talk to Serve from running.
+_SWITCH_S = 0.1e-3
 # Before a query is due, the generator sleeps until so long, and then lets others run and looks at the clock.
-_YIELD_S = 2e-3
+_YIELD_S = 1.2e-3
 
 
 def require_ray_serve() -> Any:
-    """Ray Serve.
+    """Ray Serve, which reads its options when it is first imported: with those for throughput, where none are set.
+
+    Without them a call goes through two more threads on either side.
 
     Raises:
         InputError: it is not installed.
     """
+    os.environ.setdefault("RAY_SERVE_THROUGHPUT_OPTIMIZED", "1")
     try:
         from ray import serve
     except ImportError as error:
@@ -43,22 +52,10 @@ def require_ray_serve() -> Any:
     return serve
 
 
-def deployed_plan(plan: Plan) -> Plan:
-    """The plan with a device of its own for each path, as deployments queue."""
-    owned = [
-        (
-            replace(path, device=path.name),
-            replace(plan.devices[plan.device_of(path)], name=path.name),
-        )
-        for path in plan.paths
-    ]
-    return replace(plan, paths=tuple(path for path, _ in owned), devices=tuple(device for _, device in owned))
-
-
 def serve_on_ray(
     plan: Plan, queries: Queries, *, policy: PolicyLike | None = None, options: LiveOptions | None = None
 ) -> LiveTrace:
-    """Serve the queries through Ray Serve on this machine; `plan` is a deployed one.
+    """Serve the queries through Ray Serve on this machine.
 
     Raises:
         InputError: Ray Serve is not installed.
@@ -68,12 +65,13 @@ def serve_on_ray(
 
     from profiles.executors.connection import connect
 
-    serve, options = require_ray_serve(), options or LiveOptions()
+    serve, options, interval_s = require_ray_serve(), options or LiveOptions(), sys.getswitchinterval()
     has_connected = connect("local")
     try:
         serve.start(proxy_location="Disabled")
-        handles = [_deploy(serve, plan, place, path, options) for place, path in enumerate(plan.paths)]
+        handles = [_deploy(serve, plan, device, options) for device in range(len(plan.devices))]
         arrays = _arrays(queries, plan)
+        sys.setswitchinterval(_SWITCH_S)
         return asyncio.run(_drive(plan, policy, handles, arrays, queries, options))
     except ray.exceptions.RayError as error:
         raise MeasurementError(f"replay: Ray Serve failed: {error}") from error
@@ -83,44 +81,49 @@ def serve_on_ray(
             "above what Ray Serve serves here"
         ) from error
     finally:
+        sys.setswitchinterval(interval_s)
         serve.shutdown()
         if has_connected:
             ray.shutdown()
 
 
 class _Replica:
-    """A path's model in a replica; a call gives when it began and ended."""
+    """All models of a device in a replica; a call gives when it began and ended."""
 
-    def __init__(self, path: Path, options: LiveOptions, ids: Ids, largest: int, seed: int) -> None:
+    def __init__(self, paths: Mapping[int, Path], options: LiveOptions, ids: Ids, largest: int, seed: int) -> None:
         import torch
 
         torch.set_num_threads(options.threads)
-        self._path = load_path(path, options.exports.get(path.name), ids, largest, seed)
+        sys.setswitchinterval(_SWITCH_S)
+        self._paths = {
+            place: load_path(path, options.exports.get(path.name), ids, largest, seed) for place, path in paths.items()
+        }
         settle()
 
-    async def __call__(self, size: int, place: int) -> tuple[float, float]:
+    async def __call__(self, path: int, size: int, place: int) -> tuple[float, float]:
         """Serve one query; it keeps the replica to itself until it is done."""
         import torch
 
         start_s = time.perf_counter()
         with torch.inference_mode():
-            self._path(size, place)
+            self._paths[path](size, place)
         return start_s, time.perf_counter()
 
 
-def _deploy(serve: Any, plan: Plan, place: int, path: Path, options: LiveOptions) -> Any:
-    load = plan.workload
+def _deploy(serve: Any, plan: Plan, device: int, options: LiveOptions) -> Any:
+    load, servers = plan.workload, plan.devices[device].servers
     deployment = serve.deployment(
-        name=f"path-{place}",
-        num_replicas=plan.devices[place].servers,
-        max_ongoing_requests=1,
+        name=f"device-{device}",
+        num_replicas=servers,
+        max_ongoing_requests=_NO_LIMIT if servers == 1 else 1,
         # Replicas of one processor share it, as workers do.
         ray_actor_options={"num_cpus": 0},
         graceful_shutdown_timeout_s=0,
         logging_config={"log_level": "ERROR", "enable_access_log": False},
     )(_Replica)
-    application = deployment.bind(path, options, load.ids, load.largest_size, plan.seed)
-    return serve.run(application, name=f"path-{place}", route_prefix=None)
+    paths = {place: path for place, path in enumerate(plan.paths) if plan.device_of(path) == device}
+    application = deployment.bind(paths, options, load.ids, load.largest_size, plan.seed)
+    return serve.run(application, name=f"device-{device}", route_prefix=None)
 
 
 def _arrays(queries: Queries, plan: Plan) -> BoardArrays:
@@ -149,8 +152,9 @@ async def _drive(
     options: LiveOptions,
 ) -> LiveTrace:
     """Send each query when it is due; what comes back is noted as it comes."""
-    for handle in handles:
-        await handle.remote(1, 0)
+    device_P = [plan.device_of(path) for path in plan.paths]
+    for place, device in enumerate(device_P):
+        await handles[device].remote(place, 1, 0)
     start_router(plan, policy, arrays, 0.0)
     returned_s_N = np.full(len(queries), np.nan)
     began_s = time.perf_counter() + _LEAD_S
@@ -163,8 +167,9 @@ async def _drive(
         path = router.route(query, now_s)
         arrays.path_N[query], arrays.sent_s_N[query] = path, now_s
         if path >= 0:
-            response = handles[path].remote(int(queries.size_N[query]), query)
-            under_way.append(asyncio.create_task(_note(response, query, path, router, returned_s_N)))
+            device = device_P[path]
+            response = handles[device].remote(path, int(queries.size_N[query]), query)
+            under_way.append(asyncio.create_task(_note(response, query, device, router, returned_s_N)))
     await asyncio.wait_for(asyncio.gather(*under_way), options.drain_limit_s)
     return _trace(queries, arrays, returned_s_N, began_s)
 
@@ -176,11 +181,11 @@ async def _until(due_s: float) -> None:
 
 
 async def _note(
-    response: Any, query: int, path: int, router: LiveRouter, returned_s_N: np.ndarray[Any, np.dtype[np.float64]]
+    response: Any, query: int, device: int, router: LiveRouter, returned_s_N: np.ndarray[Any, np.dtype[np.float64]]
 ) -> None:
     start_s, finish_s = await response
     returned_s_N[query] = time.perf_counter()
-    board, workers = router.board, router.workers_D[path]
+    board, workers = router.board, router.workers_D[device]
     board.start_s_N[query], board.finish_s_N[query] = start_s, finish_s
     # Which replica it was does not matter: the router asks for their sum.
     board.done_W[workers.start] += 1
@@ -201,5 +206,5 @@ def _trace(
         start_ms_N=start_ms_N,
         finish_ms_N=finish_ms_N,
         returned_ms_N=returned_ms_N,
-        notes=("through Ray Serve: a deployment for each path, whose replicas share the processor's cores",),
+        notes=("through Ray Serve: a deployment for each device, whose replicas share the processor's cores",),
     )

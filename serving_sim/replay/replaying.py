@@ -16,7 +16,7 @@ from serving_sim.policies import PolicyLike, as_policy, policy_label
 from serving_sim.replay.comparison import RunComparison, compare_run
 from serving_sim.replay.live import LiveOptions, LiveTrace, serve_live
 from serving_sim.replay.queries import draw_queries
-from serving_sim.replay.ray_serve import deployed_plan, require_ray_serve, serve_on_ray
+from serving_sim.replay.ray_serve import require_ray_serve, serve_on_ray
 from serving_sim.replay.servable import servable_part
 from serving_sim.workload import WorkloadStream, empty_chunk
 
@@ -37,12 +37,12 @@ class ReplayOptions:
     """`loads` are shares of the measured capacity; without any, the plan's rate is served, for `seconds` each.
 
     Segments, which calibrate and are judged by turns, last `segment_s`, or a quarter of the run where that is less.
-    `on_serve`: through Ray Serve, a deployment for each path.
+    `on_serve`: through Ray Serve, a deployment for each device.
     """
 
     loads: tuple[float, ...] = ()
     seconds: float = 24.0
-    segment_s: float = 4.0
+    segment_s: float = 0.5
     live: LiveOptions = field(default_factory=LiveOptions)
     on_serve: bool = False
 
@@ -94,8 +94,7 @@ def replay_plan(
     part = servable_part(plan, policy)
     for statement in part.skipped:
         tell(statement)
-    served = deployed_plan(part.plan) if options.on_serve else part.plan
-    capacity_qps = measure_capacity(served, policy, options) if options.loads else None
+    capacity_qps = measure_capacity(part.plan, policy, options) if options.loads else None
     if capacity_qps is not None:
         tell(f"this machine serves {capacity_qps:,.0f} queries/s of this load at most")
     rates: list[tuple[float | None, float]] = [(None, plan.workload.qps)]
@@ -104,7 +103,7 @@ def replay_plan(
     runs = []
     for load, qps in rates:
         tell(f"serving {qps:,.0f} queries/s for {options.seconds:g} s" + ("" if load is None else f", load {load:g}"))
-        runs.append(replay_run(served.at(qps=qps), policy, options, load=load))
+        runs.append(replay_run(part.plan.at(qps=qps), policy, options, load=load))
     return Replay(
         plan=plan.name,
         policy=policy_label(as_policy(plan.policy if policy is None else policy)),

@@ -1,6 +1,5 @@
 """The plan that the benchmarks of replay serve: the quickstart study's, or one of its kinds of models by hand."""
 
-from dataclasses import replace
 from pathlib import Path
 
 from planner.pipeline.data import load_study_data
@@ -20,10 +19,9 @@ _ACCURACY = {"table": 0.788, "dhe": 0.789, "hybrid": 0.790}
 
 
 def wanted_plan(*, quick: bool) -> tuple[Plan, str]:
-    """The plan of `make demo` where it is there and not `quick`, under policy mp-rec; and which plan it is."""
+    """The plan of `make demo` where it is there and not `quick`; and which plan it is."""
     if PLANNED.exists() and not quick:
-        plan = load_plan(PLANNED)
-        return replace(plan, policy=PolicyChoice(name="mp-rec")), "out/quickstart/plan.json, as `make demo` wrote it"
+        return load_plan(PLANNED), "out/quickstart/plan.json, as `make demo` wrote it"
     return stand_in_plan(), "a stand-in for the quickstart plan: a table, a DHE and a hybrid of its search space"
 
 

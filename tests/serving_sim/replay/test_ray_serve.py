@@ -9,7 +9,7 @@ import pytest
 from profiles.errors import InputError
 from serving_sim.replay.live import LiveOptions, LiveTrace
 from serving_sim.replay.queries import draw_queries
-from serving_sim.replay.ray_serve import _arrays, _drive, deployed_plan, require_ray_serve, serve_on_ray
+from serving_sim.replay.ray_serve import _arrays, _drive, require_ray_serve, serve_on_ray
 from serving_sim.replay.servable import servable_part
 from tests.serving_sim.replay.plans import real_plan
 
@@ -23,7 +23,8 @@ class LocalHandle:
         self.asked = 0
         self.free = asyncio.Lock()
 
-    def remote(self, size: int, place: int) -> Awaitable[tuple[float, float]]:
+    def remote(self, path: int, size: int, place: int) -> Awaitable[tuple[float, float]]:
+        del path
         self.asked += 1
         return self._serve(size, place)
 
@@ -35,18 +36,12 @@ class LocalHandle:
             return start_s, time.perf_counter()
 
 
-def test_each_path_is_a_device_of_its_own_with_as_many_servers() -> None:
-    plan = deployed_plan(real_plan(servers=2))
-    assert [device.name for device in plan.devices] == [path.device for path in plan.paths]
-    assert [device.servers for device in plan.devices] == [2, 2, 1]
-
-
 def test_every_query_is_sent_when_due_and_its_answer_noted() -> None:
-    plan = deployed_plan(servable_part(real_plan()).plan)
+    plan = servable_part(real_plan()).plan
     queries = draw_queries(plan, 100)
 
     async def drive() -> tuple[LiveTrace, int]:
-        handles = [LocalHandle() for _ in plan.paths]
+        handles = [LocalHandle() for _ in plan.devices]
         trace = await _drive(plan, None, handles, _arrays(queries, plan), queries, LiveOptions())
         return trace, sum(handle.asked for handle in handles)
 
@@ -70,6 +65,6 @@ def test_where_ray_serve_is_missing_the_error_says_what_to_install() -> None:
 @pytest.mark.skipif(not HAS_SERVE, reason="needs the extra `serve`")
 @pytest.mark.filterwarnings("ignore")  # Ray Serve's own
 def test_real_models_are_served_by_deployments() -> None:
-    plan = deployed_plan(servable_part(real_plan(qps=50.0)).plan)
+    plan = servable_part(real_plan(qps=50.0)).plan
     trace = serve_on_ray(plan, draw_queries(plan, 50))
     assert np.all(trace.latency_ms_N > trace.service_ms_N)
