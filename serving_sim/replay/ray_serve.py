@@ -6,6 +6,7 @@ handles and the way back are Serve's; what is served is the same.
 """
 
 import asyncio
+import logging
 import os
 import sys
 import time
@@ -66,13 +67,20 @@ def serve_on_ray(
     from profiles.executors.connection import connect
 
     serve, options, interval_s = require_ray_serve(), options or LiveOptions(), sys.getswitchinterval()
+    logging.getLogger("ray.serve").setLevel(logging.CRITICAL)
     has_connected = connect("local")
     try:
-        serve.start(proxy_location="Disabled")
-        handles = [_deploy(serve, plan, device, options) for device in range(len(plan.devices))]
-        arrays = _arrays(queries, plan)
-        sys.setswitchinterval(_SWITCH_S)
-        return asyncio.run(_drive(plan, policy, handles, arrays, queries, options))
+        # One event loop for all: routers of Serve live in that which first asked them for something.
+        with asyncio.Runner() as runner:
+            try:
+                serve.start(proxy_location="Disabled")
+                handles = [_deploy(serve, plan, device, options) for device in range(len(plan.devices))]
+                sys.setswitchinterval(_SWITCH_S)
+                return runner.run(_drive(plan, policy, handles, _arrays(queries, plan), queries, options))
+            finally:
+                sys.setswitchinterval(interval_s)
+                # Not `shutdown_async`, which waits 30 s for a controller that is gone.
+                serve.shutdown()
     except ray.exceptions.RayError as error:
         raise MeasurementError(f"replay: Ray Serve failed: {error}") from error
     except TimeoutError as error:
@@ -81,8 +89,6 @@ def serve_on_ray(
             "above what Ray Serve serves here"
         ) from error
     finally:
-        sys.setswitchinterval(interval_s)
-        serve.shutdown()
         if has_connected:
             ray.shutdown()
 
