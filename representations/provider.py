@@ -29,7 +29,8 @@ class RecommendationProvider:
     def build(self, component: Component, seed: int) -> BuiltComponent:
         """The module in evaluation mode and its inputs: standard normal activations, ids uniform or Zipf over rows.
 
-        A shape with `context_bytes` has so many bytes of activations pass through the caches before every call.
+        A shape with `context_bytes` has so many bytes of activations pass through the caches before every call, and
+        with `context_frees` free memory go back to the system as well.
         Equal seeds give equal weights and inputs; torch's own generator is left as it was.
 
         Raises:
@@ -59,8 +60,9 @@ class RecommendationProvider:
 def _traffic(component: Component) -> Callable[[], object] | None:
     from representations.activation_traffic import ActivationTraffic
 
-    context_bytes = int(dict(component.shape).get("context_bytes", 0))
-    return ActivationTraffic(context_bytes) if context_bytes else None
+    shape = dict(component.shape)
+    context_bytes, gives_back = int(shape.get("context_bytes", 0)), bool(shape.get("context_frees", 0))
+    return ActivationTraffic(context_bytes, gives_back=gives_back) if context_bytes else None
 
 
 def _of_phase(component: Component, module: "nn.Module") -> "nn.Module":

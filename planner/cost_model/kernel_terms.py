@@ -47,6 +47,9 @@ def kernel_terms(drivers: CostDrivers) -> Terms:
         traffic_mib = drivers.size_of("context_bytes") / BYTES_PER_MIB
         terms |= {"traffic": traffic_mib, "traffic/log": np.log1p(traffic_mib)}
         terms["traffic/any"] = (traffic_mib > 0).astype(np.float64)
+    if "context_frees" in names:
+        # Fresh pages.
+        terms["edge/frees"] = drivers.size_of("context_frees") * drivers.bytes_N
     if not drivers.flops_N.any():
         return terms
     if {"in_features", "out_features"} <= names:

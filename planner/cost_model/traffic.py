@@ -4,7 +4,7 @@ Tables are read once per pass; between two passes everything that the other comp
 caches as well. A table alone finds its rows where it left them, in the model it does not.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -27,6 +27,9 @@ __all__ = [
 TABLE_KINDS = frozenset({"embedding", "embedding_group"})
 # What passes beyond this finds little left to displace in the caches of a core, and takes long to pass.
 _MOST_IN_PASS = 32 * BYTES_PER_MIB
+# Activations, read and written: glibc keeps at most 64 MiB of freed memory (mallopt(3)), and about half of what a pass
+# writes is alive at once.
+_FREES_FROM = 256 * BYTES_PER_MIB
 
 
 def activation_bytes(components: Sequence[Component], works: Sequence[Work]) -> float:
@@ -63,22 +66,24 @@ def behind(component: Component, context_bytes: int) -> Component:
     """A table behind so much traffic; 0 and any other component leave it as it is."""
     if component.kind not in TABLE_KINDS or context_bytes == 0:
         return component
-    return _with_context(component, context_bytes)
+    return _with(component, {"context_bytes": context_bytes})
 
 
 def in_pass(placed: Sequence[PlacedComponent], work: WorkFormula) -> tuple[PlacedComponent, ...]:
     """Every component, not tables alone, behind what a whole pass of the model moves between two of its runs.
 
     Traffic is read and written, so half as many bytes of memory: weights and rows, which a pass reads once, count
-    twice. `context_bytes` is in each shape, 0 where little passes.
+    twice. `context_bytes` is in each shape, 0 where little passes, and `context_frees`, 1 where a pass frees more than
+    the allocator keeps.
     """
     works = [work(one.component) for one in placed]
     read_once = sum(min(own.parameter_bytes, own.bytes_moved) for own in works)
-    traffic = min(sum(own.bytes_moved for own in works) + read_once, _MOST_IN_PASS)
-    within = int(context_bytes_of(np.array([traffic]))[0])
-    return tuple(replace(one, component=_with_context(one.component, within)) for one in placed)
+    moved = sum(own.bytes_moved for own in works)
+    within = int(context_bytes_of(np.array([min(moved + read_once, _MOST_IN_PASS)]))[0])
+    context = {"context_bytes": within, "context_frees": int(moved - read_once >= _FREES_FROM)}
+    return tuple(replace(one, component=_with(one.component, context)) for one in placed)
 
 
-def _with_context(component: Component, context_bytes: int) -> Component:
-    shape = {**dict(component.shape), "context_bytes": context_bytes}
+def _with(component: Component, context: Mapping[str, int]) -> Component:
+    shape = {**dict(component.shape), **context}
     return make_component(component.kind, component.batch, shape, dtype=component.dtype, phase=component.phase)

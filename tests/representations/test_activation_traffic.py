@@ -35,3 +35,11 @@ def test_a_table_in_a_context_has_traffic_before_every_call_and_the_same_rows() 
 
 def test_traffic_follows_its_component_to_a_device() -> None:
     assert ActivationTraffic(64).to("meta").traffic_bytes == 64
+
+
+@pytest.mark.parametrize(("frees", "gives_back"), [(0, False), (1, True)])
+def test_a_pass_that_frees_much_gives_memory_back_before_every_call(frees: int, *, gives_back: bool) -> None:
+    before = RecommendationProvider().build(table(context_bytes=4096, context_frees=frees), 0).before
+    assert isinstance(before, ActivationTraffic)
+    assert before.gives_back is gives_back
+    before()

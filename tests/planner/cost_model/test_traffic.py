@@ -10,6 +10,7 @@ from planner.cost_model.traffic import (
     context_bytes_of,
     displaced_bytes,
     in_context,
+    in_pass,
 )
 from planner.cost_model.unseen import UnseenDeviceModel
 from planner.cost_model.whole_sums import has_table_profiles
@@ -52,3 +53,16 @@ def test_a_device_prices_tables_in_context_where_all_its_tables_were_profiled_so
     half = make_component("embedding", TABLE.batch, dict(TABLE.shape), dtype="float16")
     assert not has_table_profiles(fit_device_model(profiles_of([*others, behind(TABLE, 2**22), half]), work_of))
     assert not has_table_profiles(fit_device_model(profiles_of(others), work_of))
+
+
+def test_in_a_pass_every_component_stands_behind_what_the_whole_of_it_moves() -> None:
+    small, large = (in_pass(components_of(get_preset("dlrm-bench"), batch), work_of) for batch in (1, 4096))
+    contexts = [
+        {(one.component["context_bytes"], one.component["context_frees"]) for one in at} for at in (small, large)
+    ]
+    assert contexts == [{(16 * BYTES_PER_MIB, 0)}, {(32 * BYTES_PER_MIB, 1)}]
+
+
+def test_a_small_pass_leaves_the_caches_alone_but_says_so() -> None:
+    placed = in_pass(components_of(get_preset("dlrm-flights"), 1), work_of)
+    assert {(one.component["context_bytes"], one.component["context_frees"]) for one in placed} == {(0, 0)}
