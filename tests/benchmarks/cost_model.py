@@ -12,6 +12,7 @@ from planner.cost_model.batch_prediction import CandidatePredictor
 from planner.cost_model.candidates import candidates_of
 from planner.cost_model.composition import CostModel
 from planner.cost_model.model import FittedDeviceModel, fit_device_model
+from planner.cost_model.training_rows import WHOLE_MODEL
 from planner.pipeline.data import StudyData, load_study_data
 from planner.pipeline.measuring import MODEL_BATCHES
 from planner.pipeline.modelling import fit_cost_model, validate_study
@@ -21,6 +22,7 @@ from planner.progress import QuietProgress
 from planner.study import Study, load_study
 from profiles.hardware import LOCAL_CPU
 from profiles.store import ProfileStore
+from profiles.sweep_options import SweepOptions
 from representations.components import work_of
 from tests.benchmarks.benchmark import Benchmark, Figures, main
 from tests.benchmarks.cost_model_goals import goal_rows
@@ -46,7 +48,9 @@ _MEANING = """\
 - **whole models, sum**: each predicted as the plain sum of its components, held out; **in context**: corrected by what
   the other whole models teach. Kendall's tau is of the order of models at equal batch.
 - **paired floor**: visits alternate between two halves, each labelled by the sweep's own rule; how far these are apart,
-  and how far they order models alike: no prediction can be held to a better order.
+  and how far they order models alike: no prediction can be held to a better order. A label rests on both halves: where
+  these err independently, it is about half as far from the truth as they are from one another, and so would a perfect
+  model be from it.
 - **4x beyond**: trained on rows of up to a quarter of a family's largest work, asked for those above.
 - **unseen exponents**: each Zipf exponent but the uniform in turn, from rows of the others; **the Scarab log**:
   look-ups of its ids in their order, asked by the exponent by which its batches are as distinct.
@@ -61,32 +65,38 @@ _REFERENCE = (
     "was off by 3.6 to 5.6 % (MAPE), boosted trees by 5.6 to 8.1 %, a roofline alone by 11 to 22 %."
 )
 _UNQUIET = (
-    "The goals for components cannot be judged from this run: its paired noise floor is {floor} (mean), too high for "
-    "errors of that size to show."
+    "The machine was not quiet: halves of the visits differ by {floor} (mean), so that a perfect model of components "
+    "would be off by about half of that, and by more where spells outlast a sweep."
 )
 
 
 def _measure(quick: bool) -> Figures:
     study = load_study(_STUDY)
     if quick:
-        sweep = replace(study.sweep, components=30, milliseconds_per_visit=2, whole_models=1)
-        return figures_of(replace(study, sweep=sweep), predictions=1, per_kind=12, logged=4)
-    sweep = replace(study.sweep, components=_STUDY_COMPONENTS)
-    return figures_of(replace(study, sweep=sweep), predictions=7, per_kind=120, logged=40)
+        hasty = replace(study, sweep=replace(study.sweep, components=20, milliseconds_per_visit=1, whole_models=1))
+        options = replace(sweep_options(hasty), patience=0.5, most_visits=hasty.sweep.visits)
+        return figures_of(hasty, predictions=1, per_kind=8, logged=4, options=options)
+    full = replace(study, sweep=replace(study.sweep, components=_STUDY_COMPONENTS))
+    return figures_of(full, predictions=7, per_kind=120, logged=40)
 
 
-def figures_of(study: Study, predictions: int, *, per_kind: int = 20, logged: int = 4) -> Figures:
-    """Sweep the study and the design into a temporary folder, fit, validate, and time predictions so many times."""
-    data = load_study_data(study)
+def figures_of(
+    study: Study, predictions: int, *, per_kind: int = 20, logged: int = 4, options: SweepOptions | None = None
+) -> Figures:
+    """Sweep the study and the design into a temporary folder, fit, validate, and time predictions so many times.
+
+    `options` are the study's own by default.
+    """
+    data, options = load_study_data(study), options or sweep_options(study)
     progress = QuietProgress()
     with TemporaryDirectory() as folder:
         workspace = open_workspace(Path(folder) / "study")
-        designed = measure_with_design(study, data, workspace.profiles, per_kind)
+        designed = measure_with_design(study, data, workspace.profiles, per_kind, options)
         ProfileStore(workspace.profiles).compact()
         cost_model = fit_cost_model(study, data, workspace)
         report = validate_study(study, data, workspace, cost_model, progress, thorough=True)
         fitted = next(model for model in cost_model.models.values() if isinstance(model, FittedDeviceModel))
-        of_log = log_errors(fitted, Path(folder) / "log", logged, sweep_options(study))
+        of_log = log_errors(fitted, Path(folder) / "log", logged, options)
         fit_s = _fit_s(workspace.profiles)
     device = next(one.name for one in study.devices if one.kind == LOCAL_CPU)
     model = cost_model.models[device]
@@ -134,9 +144,10 @@ def _describe(report: Mapping[str, Any]) -> list[str]:
         "## Goals",
         table(("what, held out", "goal", "measured", "verdict"), goal_rows(report)),
         "## Held-out error by kind",
-        table(("kind", "rows", "MAPE", "p90", "within 10 %", *_RIVAL_COLUMNS), _kind_rows(report)),
+        table(("kind", "rows", "MAPE", "p90", "within 10 %", *_FLOOR_COLUMNS, *_RIVAL_COLUMNS), _kind_rows(report)),
         "## Whole models",
         table(("composition", "rows", "MAPE", "p90", "within 10 %", "bias", "Kendall's tau"), _whole_rows(report)),
+        table(("batch", "rows", "MAPE in context", *_FLOOR_COLUMNS), _batch_rows(report)),
         "## What the figures mean",
         _MEANING,
         "## Remarks",
@@ -168,6 +179,7 @@ def _remarks(report: Mapping[str, Any]) -> str:
 
 
 _RIVAL_COLUMNS = ("roofline MAPE", "boosting MAPE")
+_FLOOR_COLUMNS = ("paired floor", "its p90")
 
 
 def _kind_rows(report: Mapping[str, Any]) -> list[tuple[str, ...]]:
@@ -177,10 +189,24 @@ def _kind_rows(report: Mapping[str, Any]) -> list[tuple[str, ...]]:
             row["kind"],
             str(row["rows"]),
             *_errors(row),
+            *_floor_of(report, "kind", row["kind"]),
             *(percent(rivals[name, row["kind"]]) for name in ("roofline", "boosting")),
         )
         for row in report["components"]
     ]
+
+
+def _batch_rows(report: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    return [
+        (str(row["batch"]), str(row["rows"]), percent(row["mape"]), *_floor_of(report, "batch", row["batch"]))
+        for row in report["by_batch"]
+        if row["kind"] == WHOLE_MODEL
+    ]
+
+
+def _floor_of(report: Mapping[str, Any], name: str, value: object) -> tuple[str, str]:
+    floors = {row[name]: row for row in report.get("paired_noise_floor", {}).get(f"by_{name}", ())}
+    return (percent(floors[value]["mean"]), percent(floors[value]["p90"])) if value in floors else ("-", "-")
 
 
 def _whole_rows(report: Mapping[str, Any]) -> list[tuple[str, ...]]:

@@ -15,7 +15,7 @@ from planner.cost_model.training_rows import WHOLE_MODEL
 from planner.cost_model.whole_models import WithWholeModels
 from planner.pipeline.data import StudyData
 from planner.pipeline.measuring import MODEL_BATCHES, whole_models_of
-from planner.pipeline.sweeping import candidate_models, study_components, sweep_options
+from planner.pipeline.sweeping import candidate_models, study_components
 from planner.study import Study
 from profiles.agreement import VISITS_APART
 from profiles.component import Component, make_component
@@ -35,13 +35,15 @@ _LOG_ROWS = 258_368
 _GROUP_BYTES = 6 * 10**9
 
 
-def measure_with_design(study: Study, data: StudyData, directory: Path, per_kind: int) -> dict[str, Any]:
+def measure_with_design(
+    study: Study, data: StudyData, directory: Path, per_kind: int, options: SweepOptions
+) -> dict[str, Any]:
     """Measure the design, the study's components and its whole models in one sweep, so that all share what slows it.
 
-    Components are visited twice as often as the study wants, so that every other visit may be held against the rest:
-    the noise floors are of such halves, each labelled as the study would have.
+    Components are visited twice as often as `options` want, so that every other visit may be held against the rest:
+    the noise floors are of such halves, each labelled as these would have.
     """
-    options, models = sweep_options(study), whole_models_of(study, data)
+    models = whole_models_of(study, data)
     components = [
         *(component for kind in DESIGNS for component in design(kind, per_kind, seed=study.seed)),
         *study_components(candidate_models(study, data), study.sweep, data.zipf),
@@ -57,6 +59,7 @@ def measure_with_design(study: Study, data: StudyData, directory: Path, per_kind
         "seconds": result.seconds,
         "components": _floor(store, rows, options, are_models=False),
         "models": _floor(store, rows, options, are_models=True),
+        **_floors_within(store, rows, options),
     }
 
 
@@ -82,6 +85,30 @@ def _floor(
         "unsettled": float(np.mean(apart > (options.agreement or 0.0))),
         "visits": float(np.mean([row.warm.visits for row in own.values() if row.warm])),
     }
+
+
+def _floors_within(
+    store: ProfileStore, rows: Iterable[ComponentProfile], options: SweepOptions
+) -> dict[str, list[dict[str, Any]]]:
+    """How far the two halves are apart, `by_kind` of component and `by_batch` of whole models."""
+    own = {row.content_hash: row for row in rows if row.warm}
+    kinds: dict[str, list[float]] = {}
+    batches: dict[int, list[float]] = {}
+    labels = paired_labels((visit for visit in store.visits() if visit.content_hash in own), options)
+    for name, (first_ms, second_ms) in labels.items():
+        row, apart = own[name], abs(second_ms / first_ms - 1)
+        if row.kind == WHOLE_MODEL:
+            batches.setdefault(row.batch, []).append(apart)
+        else:
+            kinds.setdefault(row.kind, []).append(apart)
+    return {
+        "by_kind": [{"kind": kind, **_spread(apart)} for kind, apart in sorted(kinds.items())],
+        "by_batch": [{"batch": batch, **_spread(apart)} for batch, apart in sorted(batches.items())],
+    }
+
+
+def _spread(apart: Sequence[float]) -> dict[str, float]:
+    return {"rows": len(apart), "mean": float(np.mean(apart)), "p90": float(np.quantile(apart, 0.9))}
 
 
 def log_errors(model: FittedDeviceModel, directory: Path, count: int, options: SweepOptions) -> Mapping[str, Any]:
