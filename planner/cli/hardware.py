@@ -93,9 +93,14 @@ def _calibrate(wanted: Any, folder: Path, *, ship: bool, json: bool) -> None:
         print_json({**body, "families": families, "shipped": str(shipped) if shipped else None})
         return
     _show_families(result, folder)
-    print_lines([f'point studies at it: [sweep] profiles = "{folder.resolve()}"'])
+    where = folder.resolve()
+    print_lines([
+        f"profiles: {where}",
+        f'a study uses them by [sweep] profiles = "{where}", plan, search and review by --profiles {where}',
+    ])  # fmt: skip
     if shipped:
-        print_lines([f"shipped: {shipped}"])
+        use = "" if wanted.device == "cpu" else ", and predicts this device where it is not measured"
+        print_lines([f"shipped: {shipped} is part of the package now{use}"])
 
 
 def _show_families(result: "AdaptiveResult", folder: Path) -> None:
@@ -146,10 +151,11 @@ def _suite_cells(row: "SuiteRow") -> tuple[str, ...]:
 
 def _show_catalogue(*, json: bool) -> None:
     from profiles.hardware import catalogue
+    from profiles.shipped import shipped_devices
 
-    entries = catalogue()
+    entries, shipped = catalogue(), shipped_devices()
     if json:
-        print_json({"devices": [_hardware_object(entry) for entry in entries.values()]})
+        print_json({"devices": [_hardware_object(entry) for entry in entries.values()], "profiles_of": shipped})
         return
     rows = [
         (
@@ -164,6 +170,9 @@ def _show_catalogue(*, json: bool) -> None:
     ]
     columns = ("kind", "device", "memory", "bandwidth", "TDP", "dense peaks, FLOP/s")
     print_table("Devices", columns, rows, text_columns=2)
+    print_lines(
+        [f"measured profiles ship of: {', '.join(shipped) or 'none'}; all others are estimated until calibrated"]
+    )
 
 
 def _hardware_object(entry: "Hardware") -> dict[str, object]:

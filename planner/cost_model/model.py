@@ -12,12 +12,9 @@ from planner.cost_model.features import WorkFormula, family_of
 from planner.cost_model.host_link import host_link_ms
 from planner.cost_model.plausibility import plausibility_notes, require_possible
 from planner.cost_model.scatter import Scatter
-from planner.cost_model.scatter_sources import scatter_of, usual_scatter
+from planner.cost_model.scatter_sources import scatter_of_profiles
 from planner.cost_model.training_rows import (
-    SERVED_MODEL,
-    WHOLE_MODEL,
     TrainingRows,
-    component_of,
     limits_of,
     training_rows,
 )
@@ -120,7 +117,7 @@ def fit_device_model(
         import_module(module)
 
     profiles = tuple(profiles)
-    rows, scatter = training_rows(profiles), _scatter(profiles)
+    rows, scatter = training_rows(profiles), scatter_of_profiles(profiles)
     limits = limits_of(rows.fingerprint)
     require_possible(rows, work, limits)
     places: dict[str, list[int]] = {}
@@ -153,13 +150,3 @@ def fit_device_model(
     return FittedDeviceModel(
         families=families, rows=rows, work=work, hardware=hardware, scatter=scatter, busy_w=busy_w, notes=notes
     )
-
-
-def _scatter(profiles: Sequence[ComponentProfile]) -> Scatter:
-    measured = [(row, row.warm) for row in profiles if row.provenance == "measured" and row.warm]
-    usual, labelled = (
-        {(component_of(row).shape, row.batch): warm for row, warm in measured if row.kind == kind}
-        for kind in (SERVED_MODEL, WHOLE_MODEL)
-    )
-    components = [warm for row, warm in measured if row.kind not in (SERVED_MODEL, WHOLE_MODEL)]
-    return usual_scatter(usual, labelled) or scatter_of(tuple(labelled.values()), components)

@@ -1,9 +1,14 @@
-"""How single queries lie about a label: slower than it by a factor, and scattered about that as a lognormal."""
+"""How single queries lie about a label: slower than it by a factor, scattered about that as a lognormal, and slower by
+some time after a pause, in which others have used the caches.
+"""
 
 import math
 from dataclasses import dataclass
 
-__all__ = ["Scatter"]
+__all__ = ["IDLED_MS", "Scatter"]
+
+# How long a pause is after which calls are timed. What a server has lost of its caches after half of it counts as lost.
+IDLED_MS = 4.0
 
 # The lower quartile of a standard normal distribution lies so far below its middle.
 _QUARTILE = 0.6745
@@ -13,12 +18,13 @@ _QUARTILE = 0.6745
 class Scatter:
     """Lognormal sigma of single calls, and how much slower than its label the median call is.
 
-    Without `median_over_label` labels are lower quartiles of these calls themselves. `notes` say what it was found from
-    and whether it was capped.
+    Without `median_over_label` labels are lower quartiles of these calls themselves. `idled_ms` is what a call takes
+    longer after a pause of `IDLED_MS`. `notes` say what it was found from and whether it was capped.
     """
 
     sigma: float = 0.0
     median_over_label: float | None = None
+    idled_ms: float = 0.0
     notes: tuple[str, ...] = ()
 
     @property

@@ -13,12 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from planner.cost_model.scatter import Scatter
-from planner.cost_model.training_rows import is_contended
-from profiles.records import Latency
+from planner.cost_model.scatter import IDLED_MS, Scatter
+from planner.cost_model.training_rows import (
+    IDLED_MODEL,
+    SERVED_MODEL,
+    WHOLE_MODEL,
+    WHOLE_MODELS,
+    component_of,
+    is_contended,
+)
+from profiles.records import ComponentProfile, Latency
 from profiles.timing import TimingOptions
 
-__all__ = ["MOST_SIGMA", "scatter_of", "usual_scatter"]
+__all__ = ["MOST_SIGMA", "scatter_of", "scatter_of_profiles", "usual_scatter"]
 
 # The quartiles of a standard normal distribution lie so far from each other.
 _QUARTILE_RANGE = 1.349
@@ -26,10 +33,25 @@ _QUARTILE_RANGE = 1.349
 MOST_SIGMA = 1.0
 
 
-def usual_scatter(usual: Mapping[Any, Latency], labelled: Mapping[Any, Latency]) -> Scatter | None:
-    """From whole models, by model and batch: timed as they come, and as labels are. None where none is in both.
+def scatter_of_profiles(profiles: Sequence[ComponentProfile]) -> Scatter:
+    """From whole models timed as they come where there are some, else from how labels' own calls scatter."""
+    measured = [(row, row.warm) for row in profiles if row.provenance == "measured" and row.warm]
+    usual, labelled, idled = (
+        {(component_of(row).shape, row.batch): warm for row, warm in measured if row.kind == kind}
+        for kind in (SERVED_MODEL, WHOLE_MODEL, IDLED_MODEL)
+    )
+    components = [warm for row, warm in measured if row.kind not in WHOLE_MODELS]
+    return usual_scatter(usual, labelled, idled) or scatter_of(tuple(labelled.values()), components)
 
-    The medians over models of how much slower the usual call is (no less than 1) and of how these calls scatter.
+
+def usual_scatter(
+    usual: Mapping[Any, Latency], labelled: Mapping[Any, Latency], idled: Mapping[Any, Latency]
+) -> Scatter | None:
+    """From whole models, by model and batch: timed as they come, as labels are, and after pauses. None where none is
+    in the first two.
+
+    The medians over models of how much slower the usual call is (no less than 1) and of how these calls scatter; the
+    median of how much longer the call after a pause takes (no less than 0), which differs little from model to model.
     """
     both = [name for name in usual if name in labelled]
     if not both:
@@ -39,7 +61,12 @@ def usual_scatter(usual: Mapping[Any, Latency], labelled: Mapping[Any, Latency])
     source = f"whole models called whatever the core ({len(both)})"
     note = f"the usual call takes {slower:.3g} times its label and scatters by a sigma of {min(sigma, MOST_SIGMA):.2g}"
     cap = f", capped from {sigma:.2g}: measure anew" if sigma > MOST_SIGMA else ""
-    return Scatter(sigma=min(sigma, MOST_SIGMA), median_over_label=slower, notes=(f"{note}{cap}, from {source}",))
+    notes = [f"{note}{cap}, from {source}"]
+    longer = [idled[name].median_ms - usual[name].median_ms for name in usual if name in idled]
+    idled_ms = max(0.0, float(np.median(longer))) if longer else 0.0
+    if idled_ms:
+        notes.append(f"after {IDLED_MS:g} ms of idleness a call takes {idled_ms:.2g} ms longer, from {source}")
+    return Scatter(sigma=min(sigma, MOST_SIGMA), median_over_label=slower, idled_ms=idled_ms, notes=tuple(notes))
 
 
 def scatter_of(models: Sequence[Latency], components: Sequence[Latency]) -> Scatter:

@@ -19,6 +19,7 @@ from profiles.errors import InputError
 from profiles.records import ComponentProfile, Fingerprint, Latency
 
 __all__ = [
+    "IDLED_MODEL",
     "SERVED_MODEL",
     "WHOLE_MODEL",
     "WHOLE_MODELS",
@@ -33,7 +34,9 @@ __all__ = [
 WHOLE_MODEL = "model"
 # Timed as it would be served, call after call, whatever the core: tells of the machine, not of components.
 SERVED_MODEL = "served_model"
-WHOLE_MODELS = (WHOLE_MODEL, SERVED_MODEL)
+# The same with a pause before every call, as between the queries of a light load.
+IDLED_MODEL = "idled_model"
+WHOLE_MODELS = (WHOLE_MODEL, SERVED_MODEL, IDLED_MODEL)
 _CONTRADICTION = 1.1
 _DISAGREEMENT = 0.05
 _CONTENTION = 1.05

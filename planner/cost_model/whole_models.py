@@ -6,13 +6,15 @@ Shape suffixes: B samples, F dense features, S categorical features, N flat ids.
 import hashlib
 import json
 import math
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from planner.cost_model.training_rows import SERVED_MODEL, WHOLE_MODEL
+from planner.cost_model.scatter import IDLED_MS
+from planner.cost_model.training_rows import IDLED_MODEL, SERVED_MODEL, WHOLE_MODEL
 from profiles.component import Component, Work, make_component
 from profiles.errors import UnknownNameError
 from profiles.executors.protocol import Executor
@@ -22,6 +24,7 @@ from profiles.records import Latency
 from profiles.store import ProfileStore
 from profiles.sweep import sweep
 from profiles.sweep_options import SweepOptions
+from profiles.units import MS_PER_S
 from representations.components import model_work
 from representations.specs import Feature, ModelSpec
 from representations.zipf import sample_ids
@@ -53,23 +56,28 @@ class MeasuredModel:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WholeModelProvider:
-    """Builds whole models as components of the `kind`, told apart by name and a digest of spec and id skew."""
+    """Builds whole models as components of the `kinds`, told apart by name and a digest of spec and id skew.
+
+    One of kind `IDLED_MODEL` is called after a pause of `IDLED_MS`.
+    """
 
     specs: tuple[ModelSpec, ...]
     zipf: Mapping[str, float] | float = 0.0
-    kind: str = WHOLE_MODEL
+    kinds: tuple[str, ...] = (WHOLE_MODEL,)
     _by_digest: Mapping[str, ModelSpec] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_by_digest", {self._digest(spec): spec for spec in self.specs})
 
-    def component(self, spec: ModelSpec, batch: int) -> Component:
-        """The component that stands for the model at that batch."""
-        return make_component(self.kind, batch, {"name": spec.name, "digest": self._digest(spec)})
+    def component(self, spec: ModelSpec, batch: int, kind: str | None = None) -> Component:
+        """The component that stands for the model at that batch, of the first kind unless told otherwise."""
+        return make_component(kind or self.kinds[0], batch, {"name": spec.name, "digest": self._digest(spec)})
 
     def components(self, batches: Sequence[int]) -> tuple[Component, ...]:
-        """Those of all models at those batches."""
-        return tuple(self.component(spec, batch) for spec in self.specs for batch in batches)
+        """Those of all models at those batches, of every kind."""
+        return tuple(
+            self.component(spec, batch, kind) for spec in self.specs for batch in batches for kind in self.kinds
+        )
 
     def build(self, component: Component, seed: int) -> BuiltComponent:
         """The model with random weights, and random inputs with the provider's id skew."""
@@ -77,7 +85,11 @@ class WholeModelProvider:
 
         spec = self._spec(component)
         rng = np.random.default_rng(seed)
-        return BuiltComponent(module=build_model(spec, seed), args=_inputs(spec, component.batch, self.zipf, rng))
+        return BuiltComponent(
+            module=build_model(spec, seed),
+            args=_inputs(spec, component.batch, self.zipf, rng),
+            before=_idle if component.kind == IDLED_MODEL else None,
+        )
 
     def work(self, component: Component) -> Work:
         """The work of a forward pass of the whole model."""
@@ -148,12 +160,12 @@ def measure_served_models(
     executor: Executor | None = None,
     options: SweepOptions | None = None,
 ) -> None:
-    """Time each model at each batch as it would be served: call after call, whatever the core; rows of their own kind.
+    """Time each model at each batch as it would be served, whatever the core: call after call, and with pauses between.
 
-    Beside the models' labels they tell how much slower than these the usual call is
-    (`planner.cost_model.scatter_sources`). What the store knows already is not redone.
+    Rows of two kinds of their own. Beside the models' labels they tell how much slower than these the usual call is,
+    and the call after a pause (`planner.cost_model.scatter_sources`). What the store knows already is not redone.
     """
-    provider = WholeModelProvider(specs=tuple(specs), zipf=zipf, kind=SERVED_MODEL)
+    provider = WholeModelProvider(specs=tuple(specs), zipf=zipf, kinds=(SERVED_MODEL, IDLED_MODEL))
     as_they_come = replace(
         options or SweepOptions(), quiet_core=None, agreement=None, retakes=0, visits=_SERVED_VISITS, least_gap_s=_GAP_S
     )
@@ -181,6 +193,10 @@ def stored_whole_models(
         for (spec, batch), latency in found.items()
         if latency is not None
     )
+
+
+def _idle() -> None:
+    time.sleep(IDLED_MS / MS_PER_S)
 
 
 def _device_key(device: str, executor: Executor | None, options: SweepOptions) -> str:

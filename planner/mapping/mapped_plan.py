@@ -8,6 +8,7 @@ from planner.mapping.latency_tables import latency_table
 from planner.study import DeviceSection
 from profiles.units import format_bytes
 from serving_sim.plan import Device, Path, Plan, PolicyChoice, Workload
+from serving_sim.sizes import mean_size
 
 __all__ = ["mapped_plan"]
 
@@ -58,7 +59,13 @@ def _paths(
         kinds = [one.representation for one in candidates]
         for one in candidates:
             table, predicted, remarks = latency_table(
-                cost_model, one.model, device.name, workload.largest_size, zipf, resident_bytes=_resident(candidates)
+                cost_model,
+                one.model,
+                device.name,
+                workload.largest_size,
+                zipf,
+                resident_bytes=_resident(candidates),
+                typical_size=mean_size(workload.sizes),
             )
             notes += remarks
             word = one.representation if kinds.count(one.representation) == 1 else one.name

@@ -15,7 +15,7 @@ from profiles.store import ProfileStore
 from profiles.sweep import SweepResult
 from representations.specs import ModelSpec
 
-__all__ = ["MODEL_BATCHES", "measure_study", "validation_models", "whole_models_of"]
+__all__ = ["MODEL_BATCHES", "SERVED_BATCHES", "measure_study", "validation_models", "whole_models_of"]
 
 # Whole models show what components cost inside a model: those chosen are measured at these batches.
 MODEL_BATCHES = (1, 32, 512, 2048)

@@ -10,16 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.cost_model.composition import CostModel
-from planner.cost_model.whole_models import measure_whole_models
+from planner.cost_model.model import FittedDeviceModel
+from planner.cost_model.scatter_sources import scatter_of_profiles
+from planner.cost_model.training_rows import WHOLE_MODEL
+from planner.cost_model.whole_models import measure_served_models, measure_whole_models
 from planner.mapping.latency_tables import latency_table
 from planner.pipeline.data import StudyData, load_study_data
-from planner.pipeline.measuring import measure_study, validation_models
+from planner.pipeline.measuring import SERVED_BATCHES, measure_study, validation_models
 from planner.pipeline.modelling import fit_cost_model
 from planner.pipeline.sweeping import candidate_models, sweep_options
 from planner.pipeline.workspace import open_workspace
 from planner.progress import QuietProgress
 from planner.study import Study, load_study
 from profiles.hardware import LOCAL_CPU
+from profiles.records import ComponentProfile
 from profiles.store import ProfileStore
 from representations.specs import ModelSpec
 from serving_sim.capacity import find_capacity
@@ -43,6 +47,8 @@ _SIZES_OF_QUERIES = Sizes(mean=_MEAN, sigma=1.0, maximum=_LARGEST)
 _SLA_OVER_SERVICE = 3.0
 _SHARES = (0.4, 0.55, 0.7, 0.8, 0.9, 1.0)
 _GOAL = 0.10
+# Every so manyth model that was measured whole is timed anew before each prediction.
+_OF_KNOWN = 3
 _QUERIES, _SEEDS = 20_000, 5
 
 _INTRODUCTION = f"""\
@@ -50,7 +56,8 @@ Three models of the quickstart's search space, of which no whole model was measu
 cost model knows components of the study's candidates, and what other models cost as a whole. From these come a latency
 table and, by simulation, the highest Poisson rate at which p99 stays within the SLA: {_SLA_OVER_SERVICE:g} times what
 the model is predicted to take for a query of the 99th percentile's size (lognormal sizes, mean {_MEAN:g}, sigma 1, at
-most {_LARGEST}). Then each model is served on this machine at rising load."""
+most {_LARGEST}). How much slower than their labels calls are on this machine, at the time, is asked of known models
+just before. Then each model is served on this machine at rising load."""
 _MEANING = """\
 - **predicted**: from component profiles alone; its interval joins the queries drawn and the error bars of the table.
 - **replayed**: where p99 crosses the SLA, in the halves (seconds by turns) of each pass of rising load; mean and 95 %
@@ -69,8 +76,22 @@ class _Setting:
     study: Study
     data: StudyData
     cost_model: CostModel
+    profiles: tuple[ComponentProfile, ...]
+    known: tuple[ModelSpec, ...]
     device: str
     folder: Path
+
+    def as_now(self, spec: ModelSpec) -> CostModel:
+        """The cost model, with how much slower than their labels calls are now: of known models, timed anew."""
+        store = ProfileStore(self.folder / f"before-{spec.name}")
+        options = sweep_options(self.study)
+        measure_served_models(self.known[::_OF_KNOWN], SERVED_BATCHES, store, zipf=self.data.zipf, options=options)
+        labels = [row for row in self.profiles if row.kind == WHOLE_MODEL]
+        scatter = scatter_of_profiles([*labels, *store.load()])
+        fitted = self.cost_model.models[self.device]
+        assert isinstance(fitted, FittedDeviceModel)
+        models = {**self.cost_model.models, self.device: replace(fitted, scatter=scatter)}
+        return replace(self.cost_model, models=models)
 
     def plan(self, spec: ModelSpec, latency: LatencyTable, sla_ms: float) -> Plan:
         """The model alone on this processor."""
@@ -99,7 +120,8 @@ class _Setting:
 
     def table(self, spec: ModelSpec, cost_model: CostModel) -> LatencyTable:
         """As a plan gets it."""
-        return latency_table(cost_model, spec, self.device, _LARGEST, self.data.zipf)[0]
+        typical = mean_size(_SIZES_OF_QUERIES)
+        return latency_table(cost_model, spec, self.device, _LARGEST, self.data.zipf, typical_size=typical)[0]
 
 
 def _measure(quick: bool) -> Figures:
@@ -115,20 +137,29 @@ def _measure(quick: bool) -> Figures:
         cost_model = fit_cost_model(study, data, workspace)
         known = validation_models(candidate_models(study, data), study.sweep.whole_models)
         specs = representatives(study, _KINDS, besides=frozenset(spec.name for spec in known))
-        setting = _Setting(study=study, data=data, cost_model=cost_model, device=device, folder=Path(folder))
+        setting = _Setting(
+            study=study,
+            data=data,
+            cost_model=cost_model,
+            profiles=tuple(ProfileStore(workspace.profiles).load()),
+            known=known,
+            device=device,
+            folder=Path(folder),
+        )
         rows = [_model(setting, spec, passes=1 if quick else 2, seconds=0.5 if quick else 4.0) for spec in specs]
     return {"models": rows, "known": [spec.name for spec in known]}
 
 
 def _model(setting: _Setting, spec: ModelSpec, *, passes: int, seconds: float) -> Figures:
-    table = setting.table(spec, setting.cost_model)
+    cost_model = setting.as_now(spec)
+    table = setting.table(spec, cost_model)
     sla_ms = _sla_ms(setting.plan(spec, table, sla_ms=1.0))
     predicted = setting.plan(spec, table, sla_ms)
     result = find_capacity(predicted, ("static",), queries=_QUERIES, seeds=_SEEDS).policies[0]
     store, options = ProfileStore(setting.folder / spec.name), sweep_options(setting.study)
-    by_parts = with_measured_components(setting.cost_model, setting.device, store, options)
+    by_parts = with_measured_components(cost_model, setting.device, store, options)
     components = setting.plan(spec, setting.table(spec, by_parts), sla_ms)
-    whole = setting.plan(spec, _whole_table(setting, spec, store), sla_ms)
+    whole = setting.plan(spec, _whole_table(setting, spec, store, cost_model, table), sla_ms)
     most_qps = 1000.0 / _mean_service_ms(whole)
     rates = [share * most_qps for share in _SHARES]
     served = [serve_rising(whole, rates, seconds, seed=100 * one) for one in range(passes)]
@@ -149,17 +180,19 @@ def _model(setting: _Setting, spec: ModelSpec, *, passes: int, seconds: float) -
     }
 
 
-def _whole_table(setting: _Setting, spec: ModelSpec, store: ProfileStore) -> LatencyTable:
-    """The whole model measured, with the scatter that its prediction has."""
+def _whole_table(
+    setting: _Setting, spec: ModelSpec, store: ProfileStore, cost_model: CostModel, predicted: LatencyTable
+) -> LatencyTable:
+    """The whole model measured, with the scatter and the gap after idleness that its prediction has."""
     measured = measure_whole_models([spec], _SIZES, store, zipf=setting.data.zipf, options=sweep_options(setting.study))
-    scatter = setting.cost_model.device(setting.device).scatter
-    to_mean, sigma = scatter.mean_over_label, scatter.sigma
+    to_mean = cost_model.device(setting.device).scatter.mean_over_label
     mean_ms = np.maximum.accumulate([to_mean * one.latency.p25_ms for one in measured])
     return LatencyTable(
         sizes=tuple(one.batch for one in measured),
         mean_ms=tuple(mean_ms.tolist()),
-        spread="lognormal" if sigma > 0 else "none",
-        sigma=sigma,
+        spread=predicted.spread,
+        sigma=predicted.sigma,
+        idle_gap=predicted.idle_gap,
     )
 
 

@@ -9,7 +9,7 @@ from planner.pipeline import calibrating
 from planner.pipeline.calibrating import Calibration, calibrate, ship_calibration
 from planner.progress import QuietProgress
 from profiles.errors import InputError
-from profiles.shipped import shipped_profiles
+from profiles.shipped import shipped_devices, shipped_profiles
 from profiles.store import ProfileStore
 
 
@@ -21,9 +21,13 @@ def body_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, An
 
 
 def test_the_catalogue_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "local-cpu" in {device["name"] for device in body_of(capsys)["devices"]}
+    body = body_of(capsys)
+    assert "local-cpu" in {device["name"] for device in body["devices"]}
+    assert body["profiles_of"] == list(shipped_devices())
     assert run(["hardware"]) == 0
-    assert "to be measured" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "to be measured" in out
+    assert "measured profiles ship of" in out
 
 
 def test_a_calibration_leaves_profiles_and_says_how_to_use_them(
@@ -37,7 +41,7 @@ def test_a_calibration_leaves_profiles_and_says_how_to_use_them(
     assert run(["hardware", *wanted]) == 0
     out = capsys.readouterr().out
     assert "0 skipped" in out
-    assert "[sweep] profiles = " in out
+    assert f'[sweep] profiles = "{tmp_path}", plan, search and review by --profiles {tmp_path}' in " ".join(out.split())
 
 
 def test_a_calibration_can_become_part_of_the_package(tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ def test_a_quartile_becomes_the_mean_of_its_distribution() -> None:
 
 def test_models_called_whatever_the_core_say_how_much_slower_than_its_label_the_usual_call_is() -> None:
     quiet, usual = lognormal(0.05, 20_000), lognormal(0.3, 20_000, median_ms=1.6)
-    scatter = usual_scatter({"m": latency_of(usual), "other": latency_of(usual)}, {"m": latency_of(quiet)})
+    scatter = usual_scatter({"m": latency_of(usual), "other": latency_of(usual)}, {"m": latency_of(quiet)}, {})
     assert scatter is not None
     assert scatter.over_label(0.0) == pytest.approx(1.6 / np.quantile(quiet, 0.25), rel=0.02)
     assert scatter.over_label(2.3263) == pytest.approx(np.quantile(usual, 0.99) / np.quantile(quiet, 0.25), rel=0.05)
@@ -65,7 +65,19 @@ def test_models_called_whatever_the_core_say_how_much_slower_than_its_label_the_
 
 
 def test_the_usual_call_is_never_faster_than_its_label() -> None:
-    scatter = usual_scatter({"m": latency_of(lognormal(0.1, 500, median_ms=0.5))}, {"m": latency_of(np.ones(9))})
+    scatter = usual_scatter({"m": latency_of(lognormal(0.1, 500, median_ms=0.5))}, {"m": latency_of(np.ones(9))}, {})
     assert scatter is not None
     assert scatter.over_label(0.0) == 1
-    assert usual_scatter({"m": latency_of(np.ones(9))}, {"n": latency_of(np.ones(9))}) is None
+    assert usual_scatter({"m": latency_of(np.ones(9))}, {"n": latency_of(np.ones(9))}, {}) is None
+
+
+def test_models_called_after_pauses_say_how_much_longer_such_a_call_takes() -> None:
+    usual = {name: latency_of(np.full(9, ms)) for name, ms in (("a", 1.0), ("b", 3.0), ("c", 9.0))}
+    idled = {name: latency_of(np.full(9, ms)) for name, ms in (("a", 1.5), ("b", 3.4), ("d", 99.0))}
+    scatter = usual_scatter(usual, usual, idled)
+    assert scatter is not None
+    assert scatter.idled_ms == pytest.approx(0.45)
+    assert "after 4 ms of idleness a call takes 0.45 ms longer" in scatter.notes[1]
+    faster = usual_scatter(usual, usual, {"a": latency_of(np.full(9, 0.5))})
+    assert faster is not None
+    assert faster.idled_ms == 0

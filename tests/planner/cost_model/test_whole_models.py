@@ -65,7 +65,10 @@ def test_one_sweep_visits_models_and_components_in_turn(tmp_path: Path) -> None:
 def test_models_timed_as_they_come_are_rows_of_their_own_kind(tmp_path: Path) -> None:
     store = ProfileStore(tmp_path)
     measure_served_models((SPEC,), (1,), store, options=replace(QUICK, quiet_core=0.01))
-    assert [(row.kind, row.batch, row.provenance) for row in store.load()] == [("served_model", 1, "measured")]
+    assert {row.kind: (row.batch, row.provenance) for row in store.load()} == {
+        "served_model": (1, "measured"),
+        "idled_model": (1, "measured"),
+    }
     assert all(visit.core_us is None for visit in store.visits())
     assert measure_whole_models((SPEC,), (1,), store, options=QUICK)[0].batch == 1
 

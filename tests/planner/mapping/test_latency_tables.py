@@ -16,7 +16,7 @@ class FallingDevice:
     """Faster at larger batches, as a noisy prediction may be."""
 
     provenance: LatencyProvenance = "predicted"
-    scatter = Scatter(sigma=0.07)
+    scatter = Scatter(sigma=0.07, idled_ms=0.5)
     busy_w = None
     notes = ()
 
@@ -60,3 +60,12 @@ def test_predicted_quartiles_become_means_of_what_the_simulator_draws() -> None:
     table, predicted, _ = latency_table(cost_model, tiny_base(), "cpu", 1, 0.0)
     draws = np.exp(np.random.default_rng(0).normal(-(0.07**2) / 2, 0.07, 100_000))
     assert table.mean_ms[0] * np.quantile(draws, 0.25) == pytest.approx(predicted.mean_ms[0], rel=2e-3)
+
+
+def test_what_a_call_takes_longer_after_idleness_is_a_factor_at_the_typical_size() -> None:
+    cost_model = CostModel(models={"cpu": FallingDevice()}, work=work_of)
+    table, _, _ = latency_table(cost_model, tiny_base(), "cpu", 8, 0.0, typical_size=3.0)
+    assert table.idle_gap is not None
+    assert table.idle_gap.after_ms == 2
+    assert (table.idle_gap.factor - 1) * table.mean_ms[0] == pytest.approx(0.5)
+    assert latency_table(cost_model, tiny_base(), "cpu", 8, 0.0)[0].idle_gap is None
