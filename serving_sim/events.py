@@ -22,10 +22,9 @@ from serving_sim.kernels import (
     Rule,
     new_event_state,
     served_room,
-    start_events,
 )
-from serving_sim.kernels.event_arrays import DEVICE, PATH, STEP, Records
-from serving_sim.paths import compile_paths, conditions_of, service_ms, shard_spreads
+from serving_sim.kernels.events import DEVICE, OUTAGE, STEP, Records
+from serving_sim.paths import PathTables, compile_paths, conditions_of, service_ms, shard_spreads
 from serving_sim.plan import Device, LatencyTable, Plan
 from serving_sim.workload import failure_keys
 
@@ -75,7 +74,11 @@ def event_plan(plan: Plan, rule: Rule) -> EventPlan | None:
     if not needs_events(plan, rule):
         return None
     if rule.kind == SPLIT and any(plan.paths[path].shards for path in rule.path_E):
-        raise InputError("policy: one that splits queries takes no path with shards")
+        sharded = ", ".join(plan.paths[path].name for path in rule.path_E if plan.paths[path].shards)
+        raise InputError(
+            "policy: one that splits queries takes no path with shards, as the parts of a query would each wait for "
+            f"shards of their own, but got {sharded}"
+        )
     _require_few_changes(plan)
     return general_plan(plan, rule)
 
@@ -83,9 +86,7 @@ def event_plan(plan: Plan, rule: Rule) -> EventPlan | None:
 def start_with(plan: EventPlan, spreads: int, queries: int) -> Events:
     """The loop at time 0, for runs of that many queries."""
     held = 1 << (min(max(queries, 2), MOST_IN_SYSTEM) - 1).bit_length()
-    state = new_event_state(plan, spreads, held)
-    start_events(plan, state)
-    return Events(plan=plan, state=state)
+    return Events(plan=plan, state=new_event_state(plan, spreads, held))
 
 
 def general_plan(plan: Plan, rule: Rule) -> EventPlan:
@@ -96,31 +97,40 @@ def general_plan(plan: Plan, rule: Rule) -> EventPlan:
     sizes = len(arrays.service_ms_SP)
     shard_ms = [_column(shard.latency, sizes) for shard in shards]
     service_ms_SX = np.ascontiguousarray(np.column_stack([arrays.service_ms_SP, *shard_ms]))
-    names = [device.name for device in plan.devices]
-    steps_X = np.zeros(service_ms_SX.shape[1], dtype=STEP)
-    steps_X["device"] = [*arrays.device_P, *(names.index(shard.device) for shard in shards)]
-    steps_X["spread"] = [*arrays.spread_P, *(tables.spreads.index(spread) for spread in shard_spreads(plan))]
+    steps_X = _steps(plan, tables)
     latencies = [path.latency for path in plan.paths] + [shard.latency for shard in shards]
-    counts = [len(path.shards) for path in plan.paths]
-    paths_P = np.zeros(len(plan.paths), dtype=PATH)
-    paths_P["first_shard"], paths_P["end_shard"] = (len(plan.paths) + ends for ends in _ends(counts))
-    paths_P["accuracy"] = arrays.accuracy_P
     devices_D = _devices(plan, rule)
     devices_D["expects"] = _expects(plan, latencies, steps_X["device"], rule)
+    outages = [(outage.start_s, outage.end_s) for device in plan.devices for outage in device.outages]
+    counts = [len(path.shards) for path in plan.paths]
     return EventPlan(
         service_ms_SX=service_ms_SX,
         joined_ms_SX=_joined_ms(service_ms_SX, full),
-        conditions_XF=conditions_of(latencies),
-        outage_ms_OB=np.array(
-            [[outage.start_s, outage.end_s] for device in plan.devices for outage in device.outages]
-        ).reshape(-1, 2)
-        * MS_PER_S,
-        batch_O=np.array([full, wait_ms], dtype=np.float64),
-        paths_P=paths_P,
         steps_X=steps_X,
         devices_D=devices_D,
+        outages_O=np.array([(start_s * MS_PER_S, end_s * MS_PER_S) for start_s, end_s in outages], dtype=OUTAGE),
         parts=max(1, *counts, len(rule.path_E) if rule.kind == SPLIT else 1),
+        full=full,
+        wait_ms=wait_ms,
     )
+
+
+def _steps(plan: Plan, tables: PathTables) -> Records:
+    """A path's own steps, then the shards of all paths."""
+    paths, shards = plan.paths, [shard for path in plan.paths for shard in path.shards]
+    names, arrays = [device.name for device in plan.devices], tables.arrays
+    steps_X = np.zeros(len(paths) + len(shards), dtype=STEP)
+    steps_X["device"] = [*arrays.device_P, *(names.index(shard.device) for shard in shards)]
+    steps_X["spread"] = [*arrays.spread_P, *(tables.spreads.index(spread) for spread in shard_spreads(plan))]
+    steps_X["gap_ms"], steps_X["cold"] = np.inf, 1.0
+    conditions_XF = conditions_of([path.latency for path in paths] + [shard.latency for shard in shards])
+    if conditions_XF.size:
+        for place, name in enumerate(("gap_ms", "cold", "correlation", "sigma")):
+            steps_X[name] = conditions_XF[:, place]
+    own_P = steps_X[: len(paths)]
+    own_P["first_shard"], own_P["end_shard"] = (len(paths) + ends for ends in _ends([len(p.shards) for p in paths]))
+    own_P["accuracy"] = arrays.accuracy_P
+    return steps_X
 
 
 def _devices(plan: Plan, rule: Rule) -> Records:

@@ -34,12 +34,12 @@ def result_notes(plan: Plan, run: Run, counted: int, settling_share: float) -> t
 def _event_notes(run: Run) -> list[str]:
     if run.events is None:
         return []
-    cursor_F, notes = run.events.state.cursor_F.tolist(), []
-    if lost := cursor_F[kernels.LOSSES]:
+    loop, notes = run.events.state.loop_1[0], []
+    if lost := loop["losses"]:
         notes.append(f"a server went down under a query {lost} times")
-    if given_up := cursor_F[kernels.GIVEN_UP]:
+    if given_up := loop["given_up"]:
         notes.append(f"{given_up} queries were given up, as no server stayed up for long enough")
-    if spared := cursor_F[kernels.SPARED]:
+    if spared := loop["spared"]:
         notes.append(
             f"{spared} servers failed no more at the end of the run: so many failures had come while no query ended"
         )

@@ -14,7 +14,6 @@ from serving_sim.kernels import (
     FIXED,
     LAST_FINISH_MS,
     MOST_WAITING,
-    OVERFLOW,
     PRICED,
     SIZE_CLASSES,
     SPLIT,
@@ -75,7 +74,7 @@ class Run:
     @property
     def overflow(self) -> int:
         """Queries refused for want of a place in the system."""
-        return 0 if self.events is None else int(self.events.state.cursor_F[OVERFLOW])
+        return 0 if self.events is None else int(self.events.state.loop_1["overflow"][0])
 
     def serve(self, chunk: Chunk, count: int) -> tuple[Chunk, int]:
         """Serve the next `count` queries, which the chunk holds drawn.
@@ -115,17 +114,18 @@ class Run:
         events = self.events
         if events is None:
             return chunk, 0
-        room, first, done = events.room_for(chunk, count), 0, 0
+        room, loop, first, done = events.room_for(chunk, count), events.state.loop_1[0], 0, 0
         for end in self._pieces(chunk, count, gap_ms):
             part = (first, end, done)
-            done = serve_events(chunk, part, gap_ms, self.rule, events.plan, events.state, self.queues, room)
+            done = serve_events(chunk, part, gap_ms, self.rule, events.plan, events.state, room)
             first = end
-        # The loop has counted the time that servers were busy, lost services too.
+        # The loop keeps time itself, and counts the time that servers were busy, lost services too.
+        self.queues.busy_ms_D[:], self.queues.clock_ms[:] = events.state.queues_D["busy_ms"], loop["now_ms"]
         unused_D = np.zeros(len(self.paths.servers_D))
         account_chunk(room, done, self.warmup, self.sla_ms_C, self.paths, unused_D, self.totals)
         # Servers were busy with queries that were given up too.
         last_ms = self.totals.sums_CF[0, LAST_FINISH_MS]
-        self.totals.sums_CF[0, LAST_FINISH_MS] = max(last_ms, events.state.given_up_ms_1[0])
+        self.totals.sums_CF[0, LAST_FINISH_MS] = max(last_ms, loop["given_up_ms"])
         return room, done
 
     def _pieces(self, chunk: Chunk, count: int, gap_ms: float) -> Iterator[int]:

@@ -1,8 +1,7 @@
 """The compiled loops of the simulator, and the arrays that they read and fill.
 
 All state is in arrays passed in, nothing is kept between calls, and sums continue where the last chunk left them, so
-that the chunk size changes no bit of a result. numba's disk cache does not see a change in a callee of another file, so
-no compiled function calls one of another file.
+that the chunk size changes no bit of a result. `compiled` says when what is on the disk is fresh.
 """
 
 from serving_sim.kernels.accounting import account_chunk, pick_bins
@@ -41,19 +40,10 @@ from serving_sim.kernels.arrays import (
     Waiting,
 )
 from serving_sim.kernels.dual import dual_gradient, dual_in_windows, dual_sum_chunk, least_cost
-from serving_sim.kernels.event_arrays import (
-    GIVEN_UP,
-    LOSSES,
-    OVERFLOW,
-    SPARED,
-    EventPlan,
-    EventState,
-    new_event_state,
-    served_room,
-)
-from serving_sim.kernels.events import serve_events, start_events
+from serving_sim.kernels.events import EventPlan, EventState, new_event_state, serve_events, served_room
 from serving_sim.kernels.market import Market, new_market
-from serving_sim.kernels.priced import note_mix, renew_prices, serve_priced, until_renewal
+from serving_sim.kernels.priced import serve_priced
+from serving_sim.kernels.prices import note_mix, renew_prices, until_renewal
 from serving_sim.kernels.serving import (
     expected_wait_ms,
     note_query,
@@ -75,20 +65,16 @@ __all__ = [
     "EXTRAPOLATED",
     "FIRST_MS",
     "FIXED",
-    "GIVEN_UP",
     "LAST_FINISH_MS",
     "LATENCY_MS",
-    "LOSSES",
     "LOWEST_OCTAVE",
     "MOST_WAITING",
     "NEVER_MS",
-    "OVERFLOW",
     "PRICED",
     "REFUSAL",
     "REFUSED",
     "SAMPLES",
     "SIZE_CLASSES",
-    "SPARED",
     "SPLIT",
     "TIERED",
     "VIOLATIONS",
@@ -125,7 +111,6 @@ __all__ = [
     "serve_priced",
     "serve_steps",
     "served_room",
-    "start_events",
     "start_waiting",
     "until_renewal",
 ]

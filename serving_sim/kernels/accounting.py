@@ -1,7 +1,6 @@
 """What a chunk of served queries adds to the totals of a run."""
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from serving_sim.kernels.arrays import (
@@ -28,11 +27,12 @@ from serving_sim.kernels.arrays import (
     PathArrays,
     Totals,
 )
+from serving_sim.kernels.compiled import compiled
 
 __all__ = ["account_chunk", "pick_bins"]
 
 
-@njit(cache=True)
+@compiled
 def account_chunk(
     chunk: Chunk, count: int, warmup: int, sla_ms_C: Floats, paths: PathArrays, busy_ms_D: Floats, totals: Totals
 ) -> None:
@@ -51,7 +51,7 @@ def account_chunk(
     counts_CF[0, ARRIVED] += count
 
 
-@njit(cache=True)
+@compiled
 def _add_device_time(chunk: Chunk, count: int, device_P: Ints, busy_ms_D: Floats, sums_CF: Floats) -> None:
     start_ms_N, service_ms_N, path_N = chunk.start_ms_N, chunk.service_ms_N, chunk.path_N
     last_ms = sums_CF[0, LAST_FINISH_MS]
@@ -63,7 +63,7 @@ def _add_device_time(chunk: Chunk, count: int, device_P: Ints, busy_ms_D: Floats
     sums_CF[0, LAST_FINISH_MS] = last_ms
 
 
-@njit(cache=True)
+@compiled
 def _add_class(
     class_: int,
     chunk: Chunk,
@@ -125,7 +125,7 @@ def _add_class(
     return kept
 
 
-@njit(cache=True)
+@compiled
 def pick_bins(values_ms: Floats, is_wanted_B: NDArray[np.bool_], picked_ms: Floats) -> None:
     """The values that fall into the wanted bins of the histogram, of which there must be as many as there is room."""
     bits_N, picked = values_ms.view(np.int64), 0

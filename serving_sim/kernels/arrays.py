@@ -1,7 +1,5 @@
 """The arrays that compiled loops read and fill, and the places in them. Nothing here is compiled.
 
-Compiled functions keep the constants that they were compiled with: touch their files after a change of one.
-
 Shape suffixes: P paths, D devices, S sizes (0..maximum), K spreads, N queries of a chunk, E entries of a rule, C
 classes of queries (in `Queues` and `Waiting`: servers of the widest device; in `by_class_PC`: size classes), F figures,
 B histogram bins, W places of a device's ring of waiting queries, R rows (class x size), X steps of all devices.

@@ -1,14 +1,14 @@
 """How far behind devices were over time: sums of what each arrival had to wait, in equal bins of time."""
 
 import numpy as np
-from numba import njit
 
 from serving_sim.kernels.arrays import Chunk, Floats, Ints
+from serving_sim.kernels.compiled import compiled
 
 __all__ = ["add_backlog"]
 
 
-@njit(cache=True)
+@compiled
 def add_backlog(
     chunk: Chunk,
     count: int,

@@ -6,10 +6,10 @@ Shape suffixes: N queries, S sizes (0..maximum), G slots of the guide and one mo
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from serving_sim.kernels.arrays import Ints
+from serving_sim.kernels.compiled import compiled
 
 __all__ = ["Words", "fill_lognormal_tail", "lognormal_mean", "look_up_sizes"]
 
@@ -19,7 +19,7 @@ Words = NDArray[np.uint64]
 _MOST = 2.0**64 - 2.0**11
 
 
-@njit(cache=True)
+@compiled
 def fill_lognormal_tail(mu: float, sigma: float, above_S: Words) -> None:
     """How likely a rounded lognormal is above each size, in units of 2^-64; nothing is above the last size."""
     above_S[:] = 0
@@ -30,7 +30,7 @@ def fill_lognormal_tail(mu: float, sigma: float, above_S: Words) -> None:
             break
 
 
-@njit(cache=True)
+@compiled
 def look_up_sizes(word_N: Words, above_S: Words, last_G: NDArray[np.int32], shift: int, size_N: Ints) -> None:
     """The least size with no more above it than the query's random word says.
 
@@ -50,7 +50,7 @@ def look_up_sizes(word_N: Words, above_S: Words, last_G: NDArray[np.int32], shif
         size_N[query] = low
 
 
-@njit(cache=True)
+@compiled
 def lognormal_mean(mu: float, sigma: float, maximum: int) -> float:
     """The mean of a lognormal, rounded and clipped to [1, maximum]: the sum over sizes of the share above each.
 
@@ -65,13 +65,13 @@ def lognormal_mean(mu: float, sigma: float, maximum: int) -> float:
     return mean
 
 
-@njit(cache=True)
+@compiled
 def _mean_below(limit: int, mu: float, sigma: float) -> float:
     """E[min(X, limit)] of a lognormal X."""
     place = (math.log(limit) - mu) / sigma
     return math.exp(mu + sigma**2 / 2) * _share_above(sigma - place) + limit * _share_above(place)
 
 
-@njit(cache=True)
+@compiled
 def _share_above(place: float) -> float:
     return math.erfc(place / math.sqrt(2.0)) / 2

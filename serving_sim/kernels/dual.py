@@ -4,9 +4,9 @@ Shape suffixes as in `arrays`; R rows of the fluid bound.
 """
 
 import numpy as np
-from numba import njit
 
 from serving_sim.kernels.arrays import Chunk, Floats, Ints, PathArrays
+from serving_sim.kernels.compiled import compiled
 
 __all__ = [
     "dual_gradient",
@@ -16,7 +16,7 @@ __all__ = [
 ]
 
 
-@njit(cache=True)
+@compiled
 def dual_sum_chunk(
     chunk: Chunk, count: int, skip: int, sla_ms_C: Floats, prices_D: Floats, paths: PathArrays, total: Floats
 ) -> None:
@@ -33,7 +33,7 @@ def dual_sum_chunk(
         total[0] += best
 
 
-@njit(cache=True)
+@compiled
 def dual_gradient(
     weight_R: Floats, worth_RP: Floats, service_ms_RP: Floats, device_P: Ints, prices_D: Floats, used_ms_D: Floats
 ) -> float:
@@ -57,7 +57,7 @@ def dual_gradient(
     return total
 
 
-@njit(cache=True)
+@compiled
 def least_cost(weight_R: Floats, service_ms_RP: Floats, device_P: Ints, prices_D: Floats, used_ms_D: Floats) -> float:
     """The sum over rows of `weight x min over paths of price x service`; `used_ms_D` receives the device time."""
     total = 0.0
@@ -73,7 +73,7 @@ def least_cost(weight_R: Floats, service_ms_RP: Floats, device_P: Ints, prices_D
     return total
 
 
-@njit(cache=True)
+@compiled
 def dual_in_windows(
     chunk: Chunk,
     count: int,

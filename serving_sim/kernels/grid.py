@@ -11,10 +11,10 @@ of all devices, S sizes, B histogram bins, G sums.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from serving_sim.kernels.arrays import Ints
+from serving_sim.kernels.compiled import compiled
 
 __all__ = ["CORRECT_SUM", "GRID_FIRST_BIN", "IN_SLA_SUM", "LATE_SUM", "GridRule", "GridState", "Singles", "serve_grid"]
 
@@ -72,7 +72,7 @@ class GridState(NamedTuple):
     histogram_MB: NDArray[np.int32]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def serve_grid(gap_N: Singles, size_N: Ints, factor_N: Singles, rule: GridRule, state: GridState) -> None:
     """Serve the queries (gaps in units of the mean gap) in every scenario, and add up what became of them."""
     block = state.latency_ms_QM.shape[0]
@@ -82,7 +82,7 @@ def serve_grid(gap_N: Singles, size_N: Ints, factor_N: Singles, rule: GridRule, 
         _empty_block(end - start, state)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _serve_block(  # noqa: C901, PLR0912, PLR0915 (a call for each query and path costs as much as what it does)
     gap_N: Singles, size_N: Ints, factor_N: Singles, rule: GridRule, state: GridState
 ) -> None:
@@ -162,7 +162,7 @@ def _serve_block(  # noqa: C901, PLR0912, PLR0915 (a call for each query and pat
             block_GM[IN_SLA_SUM, lane] = in_sla + (none if is_late else worth)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _sort(first: int, end: int, left_ms_VM: Singles) -> None:
     """Move the work that has grown, in the first row, to its place among the device's servers."""
     for row in range(first, end - 1):
@@ -172,7 +172,7 @@ def _sort(first: int, end: int, left_ms_VM: Singles) -> None:
             left_ms_VM[row + 1, lane] = max(here_ms, next_ms)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _empty_block(count: int, state: GridState) -> None:
     """Sums of a block, short enough for float32, go to those in float64; its latencies to the histograms."""
     bits_QM, histogram_MB = state.latency_ms_QM.view(np.int32), state.histogram_MB

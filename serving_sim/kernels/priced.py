@@ -1,16 +1,11 @@
 """Routing by prices of device time that are learned as queries come, and first-come-first-served queues.
 
-A router prices device time by the fluid program of its last queries (their sizes, classes and rate): an ascent of the
-dual's prices, a few steps now and then. A second set of prices belongs to a load far above capacity: what a device is
-worth when it is crowded. A query takes the path that earns most: correct predictions less the price of its time.
+A query takes the path that earns most: correct predictions less the price of its device time (see `prices`).
 
 Shape suffixes as in `arrays`; R rows (class x bin of sizes), G figures, O options.
 """
 
-import math
-
 import numpy as np
-from numba import njit
 
 from serving_sim.kernels.arrays import (
     MOST_WAITING,
@@ -24,121 +19,27 @@ from serving_sim.kernels.arrays import (
     Waiting,
     WaitingArrays,
 )
+from serving_sim.kernels.compiled import compiled, inlined
+from serving_sim.kernels.conditions import condition_on
 from serving_sim.kernels.market import (
     CROWD,
     CROWD_WEIGHT,
-    CROWDED_LOAD,
     FORGETS,
     IDLE_SHARE,
     MEMORY_QUERIES,
     REFUSES,
-    SIZE_BINS,
     TABLE_COUNTS,
     TRIFLE,
     WAIT_WEIGHT,
     LearnedArrays,
     Market,
 )
+from serving_sim.kernels.prices import add_to_mix, renew
 
-__all__ = ["note_mix", "renew_prices", "serve_priced", "until_renewal"]
-
-# Places of `Market.figures_G`: time that the rows span, queries seen before prices were last renewed, queries since,
-# how many until the next time, and how crowded the least crowded device was lately.
-_SPAN_MS, _SEEN, _SINCE, _EVERY, _CROWD = 0, 1, 2, 3, CROWD
-_RENEWED_EVERY, _FIRST_QUERIES, _STEPS, _FIRST_STEPS, _STEP = 256, 16, 4, 100, 0.1
-_LOWEST_SHARE = 1e-6
-_HALF_OCTAVES, _FIRST_HALF_OCTAVE = 51, 2 * 1023
+__all__ = ["serve_priced"]
 
 
-@njit(cache=True, inline="always")
-def _bin(size: int) -> int:
-    """Two to an octave: what a float keeps above the second bit of its fraction."""
-    return int((np.float64(size).view(np.int64) >> _HALF_OCTAVES) - _FIRST_HALF_OCTAVE)
-
-
-@njit(cache=True)
-def _demand(
-    mix_R: tuple[Floats, Floats],
-    sla_ms_C: Floats,
-    price_D: Floats,
-    tables: tuple[Floats, Floats, Ints, Floats],
-    used_ms_D: Floats,
-) -> float:
-    """The least price of serving all rows; `used_ms_D` receives the time that they take where each earns most."""
-    weight_R, samples_R = mix_R
-    service_ms_SP, ratio_P, device_P, accuracy_P = tables
-    used_ms_D[:] = 0.0
-    cost = 0.0
-    for row in range(weight_R.size):
-        weight = weight_R[row]
-        if weight <= 0:
-            continue
-        size, sla_ms = int(samples_R[row] / weight + 0.5), sla_ms_C[row // SIZE_BINS]
-        best, best_path, best_ms, least = 0.0, -1, 0.0, np.inf
-        for path in range(device_P.size):
-            service_ms = service_ms_SP[size, path] * ratio_P[path]
-            price = price_D[device_P[path]] * service_ms
-            if service_ms > sla_ms:
-                continue
-            least = min(least, price)
-            if accuracy_P[path] * size - price > best:
-                best, best_path, best_ms = accuracy_P[path] * size - price, path, service_ms
-        if best_path >= 0:
-            used_ms_D[device_P[best_path]] += weight * best_ms
-        cost += weight * least if least < np.inf else 0.0
-    return cost
-
-
-@njit(cache=True)
-def _ascend(
-    steps: int,
-    load: float,
-    price_D: Floats,
-    highest_D: Floats,
-    available_ms_D: Floats,
-    mix_R: tuple[Floats, Floats],
-    sla_ms_C: Floats,
-    tables: tuple[Floats, Floats, Ints, Floats],
-) -> None:
-    """Raise the price of a device that the rows want for longer than it is there at `load` times their rate, lower
-    that of others (mirror descent on the dual of the fluid program).
-    """
-    used_ms_D = np.empty(price_D.size)
-    for step in range(steps):
-        _demand(mix_R, sla_ms_C, price_D, tables, used_ms_D)
-        for device in range(price_D.size):
-            excess = min(used_ms_D[device] * load / available_ms_D[device] - 1.0, 1.0)
-            price = price_D[device] * math.exp(_STEP / (1 + 0.1 * step) * excess)
-            price_D[device] = min(max(price, _LOWEST_SHARE * highest_D[device]), highest_D[device])
-
-
-@njit(cache=True)
-def _renew(
-    options_O: Floats, market: Market, sla_ms_C: Floats, tables: tuple[Floats, Floats, Ints, Floats], servers_D: Ints
-) -> None:
-    """Prices of the mix as it is now; then let older queries count less."""
-    price_D, crowded_D, highest_D, weight_R, samples_R, figures_G = market[:6]
-    since = figures_G[_SINCE]
-    figures_G[_SEEN] += since
-    figures_G[_SINCE], figures_G[_EVERY] = 0.0, _RENEWED_EVERY if figures_G[_SEEN] >= _RENEWED_EVERY else _FIRST_QUERIES
-    mix_R = (weight_R, samples_R)
-    available_ms_D = servers_D * figures_G[_SPAN_MS]
-    steps = _STEPS if figures_G[_SEEN] >= options_O[MEMORY_QUERIES] / 2 else _FIRST_STEPS
-    _ascend(steps, 1.0, price_D, highest_D, available_ms_D, mix_R, sla_ms_C, tables)
-    cost = _demand(mix_R, sla_ms_C, crowded_D, tables, np.empty(crowded_D.size))
-    if cost > 0:
-        # By weak duality no rate above this one can be served in full.
-        capacity = (crowded_D * available_ms_D).sum() / cost
-        load = options_O[CROWDED_LOAD] * capacity
-        _ascend(steps, load, crowded_D, highest_D, available_ms_D, mix_R, sla_ms_C, tables)
-    if figures_G[_SEEN] > options_O[MEMORY_QUERIES]:
-        kept = max(1.0 - since / options_O[MEMORY_QUERIES], 0.1)
-        weight_R *= kept
-        samples_R *= kept
-        figures_G[_SPAN_MS] *= kept
-
-
-@njit(cache=True, inline="always")
+@inlined
 def _learn(device: int, server: int, learned: LearnedArrays) -> None:
     """A query is done: hold its service time against its path's table."""
     observed_P, tabled_P, ratio_P, _, _, begun_factor_DC, begun_path_DC = learned
@@ -150,7 +51,7 @@ def _learn(device: int, server: int, learned: LearnedArrays) -> None:
 
 
 # The three below do as `start_waiting`, `expected_wait_ms` and `note_query` of the file on serving, and learn.
-@njit(cache=True, inline="always")
+@inlined
 def _start_waiting(device: int, now_ms: float, waiting: WaitingArrays, learned: LearnedArrays) -> None:
     _, _, _, factor_DW, path_DW, begun_factor_DC, begun_path_DC = learned
     first_D, count_D, work_ms_D, start_ms_DW, mean_ms_DW, server_DW, begun_ms_DC, begun_mean_ms_DC = waiting
@@ -167,7 +68,7 @@ def _start_waiting(device: int, now_ms: float, waiting: WaitingArrays, learned: 
     first_D[device], count_D[device], work_ms_D[device] = first, count, work_ms
 
 
-@njit(cache=True, inline="always")
+@inlined
 def _expected_wait_ms(device: int, now_ms: float, servers: int, waiting: WaitingArrays) -> float:
     _, _, work_ms_D, _, _, _, begun_ms_DC, begun_mean_ms_DC = waiting
     least_ms, left_ms, mean_ms = np.inf, 0.0, 0.0
@@ -180,7 +81,7 @@ def _expected_wait_ms(device: int, now_ms: float, servers: int, waiting: Waiting
     return float(max(least_ms, (left_ms + work_ms_D[device]) / servers - ahead_ms))
 
 
-@njit(cache=True, inline="always")
+@inlined
 def _note_query(
     place: tuple[int, int, int],
     now_ms: float,
@@ -208,7 +109,7 @@ def _note_query(
     count_D[device] += 1
 
 
-@njit(cache=True)
+@compiled
 def _charge(
     wait_ms_D: Floats,
     sla_ms: float,
@@ -233,7 +134,7 @@ def _charge(
     return least
 
 
-@njit(cache=True)
+@compiled
 def _choose(
     size: int,
     sla_ms: float,
@@ -270,14 +171,14 @@ def _choose(
     return best_path, best, earliest
 
 
-@njit(cache=True)
+@compiled
 def _accepted(path: int, gain: float, earliest: int, refuses: float) -> int:
     if refuses > 0:
         return path if gain >= 0.0 else REFUSAL
     return path if path >= 0 else earliest
 
 
-@njit(cache=True)
+@compiled
 def _soonest(free_ms_C: Floats, servers: int) -> int:
     soonest = 0
     for server in range(1, servers):
@@ -286,22 +187,7 @@ def _soonest(free_ms_C: Floats, servers: int) -> int:
     return soonest
 
 
-@njit(cache=True)
-def _condition(factor: float, idle_ms: float, condition_F: Floats, device: int, residual_D: Floats) -> float:
-    """As the function of that name in the file on serving."""
-    change = condition_F[1] if idle_ms > condition_F[0] else 1.0
-    correlation, sigma = condition_F[2], condition_F[3]
-    if correlation > 0.0:
-        drawn, residual = np.log(factor) / sigma + sigma / 2, residual_D[device]
-        if not np.isnan(residual):
-            change *= np.exp(sigma * (correlation * residual + (np.sqrt(1 - correlation**2) - 1) * drawn))
-            residual_D[device] = correlation * residual + np.sqrt(1 - correlation**2) * drawn
-        else:
-            residual_D[device] = drawn
-    return float(change)
-
-
-@njit(cache=True, inline="always")
+@inlined
 def _look(
     now_ms: float,
     servers_D: Ints,
@@ -319,7 +205,7 @@ def _look(
                 wait_ms_D[device] = _expected_wait_ms(device, now_ms, servers_D[device], waiting)
 
 
-@njit(cache=True)
+@compiled
 def serve_priced(
     chunk: Chunk,
     count: int,
@@ -346,21 +232,17 @@ def serve_priced(
     )
     price_D, crowded_D, _, weight_R, samples_R, figures_G = market[:6]
     learned, waits, prices_D = market[6:], waiting[:8], (price_D, crowded_D)
+    mix_RG = (weight_R, samples_R, figures_G)
     gap_N, size_N, class_N, factor_KN, arrival_ms_N, start_ms_N, service_ms_N, _, path_N = chunk
     conditions_PF = paths.conditions_PF
     wait_ms_D, charge_D, sla_ms_C = np.zeros(servers_D.size), np.zeros(servers_D.size), limit_ms_CE[:, 0].copy()
-    now_ms, crowd, crowd_rate = clock_ms[0], figures_G[_CROWD], 4.0 / options_O[MEMORY_QUERIES]
+    now_ms, crowd, crowd_rate = clock_ms[0], figures_G[CROWD], 4.0 / options_O[MEMORY_QUERIES]
     estimates = uncertain_D.any()
     for query in range(count):
         gap, size, class_ = gap_N[query] * gap_ms, size_N[query], class_N[query]
         now_ms += gap
-        row = class_ * SIZE_BINS + _bin(size)
-        weight_R[row] += 1.0
-        samples_R[row] += size
-        figures_G[_SPAN_MS] += gap
-        figures_G[_SINCE] += 1.0
-        if figures_G[_SINCE] >= figures_G[_EVERY]:
-            _renew(options_O, market, sla_ms_C, tables, servers_D)
+        if add_to_mix(class_, size, gap, mix_RG):
+            renew(options_O, market, sla_ms_C, tables, servers_D)
         for device in range(servers_D.size):
             wait_ms_D[device] = max(0.0, next_ms_D[device] - now_ms)
         if estimates:
@@ -376,7 +258,9 @@ def serve_priced(
         start_ms, server = max(now_ms, next_ms_D[device]), next_server_D[device]
         if conditions_PF.size:
             idle_ms = start_ms - next_ms_D[device]
-            factor *= _condition(factor, idle_ms, conditions_PF[path], device, queues.residual_D)
+            residual_D = queues.residual_D
+            change, residual_D[device] = condition_on(conditions_PF, path, factor, idle_ms, residual_D[device])
+            factor *= change
         service_ms = service_ms_SP[size, path] * factor
         if uncertain_D[device]:
             mean_ms = service_ms_SP[size, path] * ratio_P[path]
@@ -386,28 +270,4 @@ def serve_priced(
             next_server_D[device] = _soonest(free_ms_DC[device], servers_D[device])
         next_ms_D[device] = free_ms_DC[device, next_server_D[device]]
         start_ms_N[query], service_ms_N[query] = start_ms, service_ms
-    clock_ms[0], figures_G[_CROWD] = now_ms, crowd
-
-
-@njit(cache=True)
-def note_mix(chunk: Chunk, first: int, end: int, gap_ms: float, market: Market) -> None:
-    """Add queries to the mix that prices are made for, for a loop that does not do so itself."""
-    weight_R, samples_R, figures_G = market.weight_R, market.samples_R, market.figures_G
-    for query in range(first, end):
-        row = chunk.class_N[query] * SIZE_BINS + _bin(chunk.size_N[query])
-        weight_R[row] += 1.0
-        samples_R[row] += chunk.size_N[query]
-        figures_G[_SPAN_MS] += chunk.gap_N[query] * gap_ms
-        figures_G[_SINCE] += 1.0
-
-
-@njit(cache=True)
-def renew_prices(rule: Rule, paths: PathArrays, market: Market) -> None:
-    """Prices of the mix as it is now."""
-    tables = (paths.service_ms_SP, market.ratio_P, paths.device_P, paths.accuracy_P)
-    _renew(rule.options_O, market, rule.limit_ms_CE[:, 0].copy(), tables, paths.servers_D)
-
-
-def until_renewal(market: Market) -> int:
-    """How many queries have to be added to the mix before prices are due."""
-    return int(market.figures_G[_EVERY] - market.figures_G[_SINCE])
+    clock_ms[0], figures_G[CROWD] = now_ms, crowd

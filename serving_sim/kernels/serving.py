@@ -7,7 +7,6 @@ servers and correlated scatter.
 """
 
 import numpy as np
-from numba import njit
 
 from serving_sim.kernels.arrays import (
     MOST_WAITING,
@@ -22,6 +21,8 @@ from serving_sim.kernels.arrays import (
     Waiting,
     WaitingArrays,
 )
+from serving_sim.kernels.compiled import compiled, inlined
+from serving_sim.kernels.conditions import condition_on
 
 __all__ = [
     "expected_wait_ms",
@@ -35,7 +36,7 @@ __all__ = [
 
 
 # Helpers take bare arrays, unpacked once per chunk: taking one out of a tuple costs a reference count per query.
-@njit(cache=True)
+@compiled
 def _first_tier(
     rule_E: tuple[Ints, Ints, Ints, Floats, Floats],
     size: int,
@@ -59,7 +60,7 @@ def _first_tier(
     return int(best)
 
 
-@njit(cache=True)
+@compiled
 def _soonest(free_ms_C: Floats, servers: int) -> int:
     soonest = 0
     for server in range(1, servers):
@@ -68,7 +69,7 @@ def _soonest(free_ms_C: Floats, servers: int) -> int:
     return soonest
 
 
-@njit(cache=True, inline="always")
+@inlined
 def start_waiting(device: int, now_ms: float, waiting: WaitingArrays) -> None:
     """Move the queries whose start has come from those that wait to those under way."""
     first_D, count_D, work_ms_D, start_ms_DW, mean_ms_DW, server_DW, under_way_start_ms_DC, under_way_mean_ms_DC = (
@@ -84,7 +85,7 @@ def start_waiting(device: int, now_ms: float, waiting: WaitingArrays) -> None:
     first_D[device], count_D[device], work_ms_D[device] = first, count, work_ms
 
 
-@njit(cache=True, inline="always")
+@inlined
 def expected_wait_ms(device: int, now_ms: float, servers: int, waiting: WaitingArrays) -> float:
     """Expected wait at a device whose servers are all busy, from mean service times alone.
 
@@ -104,7 +105,7 @@ def expected_wait_ms(device: int, now_ms: float, servers: int, waiting: WaitingA
     return float(max(least_ms, (left_ms + work_ms_D[device]) / servers - ahead_ms))
 
 
-@njit(cache=True, inline="always")
+@inlined
 def note_query(
     device: int, server: int, now_ms: float, start_ms: float, mean_ms: float, waiting: WaitingArrays
 ) -> None:
@@ -129,7 +130,7 @@ def note_query(
     count_D[device] = count + 1
 
 
-@njit(cache=True)
+@compiled
 def serve_fixed(chunk: Chunk, count: int, gap_ms: float, path: int, paths: PathArrays, queues: Queues) -> None:
     """Serve the first `count` queries of the chunk on one path; fills its arrival, start, service and path."""
     free_ms_DC, next_ms_D, next_server_D, _, clock_ms, _ = queues
@@ -152,7 +153,7 @@ def serve_fixed(chunk: Chunk, count: int, gap_ms: float, path: int, paths: PathA
     clock_ms[0], next_ms_D[device] = now_ms, next_ms
 
 
-@njit(cache=True)
+@compiled
 def serve_pair(chunk: Chunk, count: int, gap_ms: float, path_E: Ints, steps: Steps, queues: Queues) -> None:
     """Serve the first `count` queries of the chunk by steps on one or two devices of one server, without scatter.
 
@@ -198,7 +199,7 @@ def serve_pair(chunk: Chunk, count: int, gap_ms: float, path_E: Ints, steps: Ste
         next_ms_D[1] = next_1_ms
 
 
-@njit(cache=True)
+@compiled
 def serve_steps(
     chunk: Chunk, count: int, gap_ms: float, path_E: Ints, steps: Steps, servers_D: Ints, queues: Queues
 ) -> None:
@@ -239,7 +240,7 @@ def serve_steps(
     clock_ms[0] = now_ms
 
 
-@njit(cache=True)
+@compiled
 def _expect(
     now_ms: float, next_ms_D: Floats, servers_D: Ints, uncertain_D: Ints, waiting: WaitingArrays, expected_ms_D: Floats
 ) -> None:
@@ -255,22 +256,7 @@ def _expect(
             expected_ms_D[device] = now_ms + expected_wait_ms(device, now_ms, servers_D[device], waiting)
 
 
-@njit(cache=True)
-def _condition(factor: float, idle_ms: float, condition_F: Floats, device: int, residual_D: Floats) -> float:
-    """What a cold server, and scatter that goes on from the query before, make of a service time as drawn."""
-    change = condition_F[1] if idle_ms > condition_F[0] else 1.0
-    correlation, sigma = condition_F[2], condition_F[3]
-    if correlation > 0.0:
-        drawn, residual = np.log(factor) / sigma + sigma / 2, residual_D[device]
-        if not np.isnan(residual):
-            change *= np.exp(sigma * (correlation * residual + (np.sqrt(1 - correlation**2) - 1) * drawn))
-            residual_D[device] = correlation * residual + np.sqrt(1 - correlation**2) * drawn
-        else:
-            residual_D[device] = drawn
-    return float(change)
-
-
-@njit(cache=True)
+@compiled
 def serve_chunk(
     chunk: Chunk, count: int, gap_ms: float, rule: Rule, paths: PathArrays, queues: Queues, waiting: Waiting
 ) -> None:
@@ -302,7 +288,8 @@ def serve_chunk(
         start_ms = max(now_ms, next_ms_D[device])
         if conditions_PF.size:
             factor, idle_ms = factor_KN[spread_P[path], query], start_ms - next_ms_D[device]
-            service_ms *= _condition(factor, idle_ms, conditions_PF[path], device, residual_D)
+            change, residual_D[device] = condition_on(conditions_PF, path, factor, idle_ms, residual_D[device])
+            service_ms *= change
         if estimates and uncertain_D[device]:
             note_query(device, next_server_D[device], now_ms, start_ms, service_ms_SP[size, path], ring)
         next_ms_D[device] = start_ms + service_ms

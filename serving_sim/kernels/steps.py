@@ -1,9 +1,9 @@
 """A tiered rule worked out for each class and size, so that serving compares waits with limits and computes nothing."""
 
 import numpy as np
-from numba import njit
 
 from serving_sim.kernels.arrays import NEVER_MS, TIERED, Floats, Ints, PathArrays, Rule, Steps
+from serving_sim.kernels.compiled import compiled
 
 __all__ = ["compile_steps"]
 
@@ -42,7 +42,7 @@ def compile_steps(rule: Rule, paths: PathArrays) -> Steps | None:
     )
 
 
-@njit(cache=True)
+@compiled
 def _fill(
     rule_E: tuple[Ints, Ints, Ints, Floats],
     limit_ms_CE: Floats,
@@ -83,7 +83,7 @@ def _fill(
     return True
 
 
-@njit(cache=True)
+@compiled
 def _longest_wait_ms(service_ms: float, limit_ms: float) -> float:
     """The longest wait that with the service, rounded, is within the limit; -inf where none is."""
     if service_ms > limit_ms or limit_ms == np.inf:

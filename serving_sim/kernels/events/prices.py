@@ -1,0 +1,93 @@
+"""Routing by prices of device time, as the loop for queries one by one does it; shards are charged too."""
+
+import numpy as np
+
+from serving_sim.kernels.arrays import REFUSAL, Rule
+from serving_sim.kernels.compiled import compiled_within
+from serving_sim.kernels.events.arrays import EventPlan, EventState, Record
+from serving_sim.kernels.market import (
+    CROWD_WEIGHT,
+    FORGETS,
+    IDLE_SHARE,
+    MEMORY_QUERIES,
+    REFUSES,
+    TABLE_COUNTS,
+    TRIFLE,
+    WAIT_WEIGHT,
+)
+
+__all__ = ["learn", "route_by_price"]
+
+
+@compiled_within
+def _long_wait_ms(queue: Record) -> float:
+    """The wait for those that come after all that is under way, behind shards too."""
+    return float(queue.wait_ms + max(0.0, queue.coming_ms) / max(1, queue.known))
+
+
+@compiled_within
+def _charge(sla_ms: float, rule: Rule, state: EventState) -> float:
+    """Set what device time costs, as that function of the file on prices; how crowded the least crowded device is."""
+    options_O, least, per_sla = rule.options_O, 1.0, 1.0 / sla_ms
+    weight = min(options_O[CROWD_WEIGHT] * state.loop_1[0].crowd, 1.0)
+    for device in range(state.queues_D.size):
+        # Where all servers are down nothing is charged, as no query is done in time there.
+        queue = state.queues_D[device]
+        wait_ms = _long_wait_ms(queue)
+        wait = wait_ms * per_sla if wait_ms < np.inf else 0.0
+        crowd = min(1.0, wait)
+        price, crowded = queue.price, queue.crowded
+        charge = min(price * (options_O[IDLE_SHARE] + options_O[WAIT_WEIGHT] * wait), max(crowded, price))
+        queue.charge = max(charge, crowded * weight * crowd * crowd)
+        least = min(least, 1.0 if wait_ms == np.inf else crowd)
+    return least
+
+
+@compiled_within
+def _price(path: int, size: int, plan: EventPlan, state: EventState) -> tuple[float, float]:
+    """When the query would be done on the path, and what it would earn there."""
+    step = plan.steps_X[path]
+    queue, service_ms = state.queues_D[step.device], plan.service_ms_SX[size, path] * state.learned_X[path].ratio
+    wait_ms, gain = _long_wait_ms(queue), step.accuracy * size
+    gain -= queue.charge * service_ms
+    for shard in range(step.first_shard, step.end_shard):
+        queue = state.queues_D[plan.steps_X[shard].device]
+        shard_ms = plan.service_ms_SX[size, shard] * state.learned_X[shard].ratio
+        wait_ms = max(wait_ms, _long_wait_ms(queue) + shard_ms)
+        gain -= queue.charge * shard_ms
+    return wait_ms + service_ms, gain
+
+
+@compiled_within
+def route_by_price(
+    waited_ms: float, size: int, class_: int, rule: Rule, plan: EventPlan, state: EventState
+) -> tuple[int, bool]:
+    """The path that earns most of those within what is left of the SLA, -1 where there is none; whether that refuses
+    the query, rather than that it takes the earliest path.
+    """
+    sla_ms, loop = rule.limit_ms_CE[class_, 0], state.loop_1[0]
+    least = _charge(sla_ms, rule, state)
+    if waited_ms == 0.0:
+        loop.crowd += (least - loop.crowd) * (4.0 / rule.options_O[MEMORY_QUERIES])
+    best, best_path, best_ms, enough = -np.inf, REFUSAL, np.inf, np.inf
+    for turn in range(2):
+        for path in rule.path_E:
+            latency_ms, gain = _price(path, size, plan, state)
+            if latency_ms > sla_ms - waited_ms:
+                continue
+            if turn == 0:
+                best = max(best, gain)
+            elif gain >= enough and latency_ms < best_ms:
+                best_path, best_ms = path, latency_ms
+        enough = best - TRIFLE * size
+    if rule.options_O[REFUSES] > 0:
+        return best_path if best >= 0.0 else REFUSAL, True
+    return best_path, False
+
+
+@compiled_within
+def learn(learned: Record, factor: float) -> None:
+    """A step of service is done: hold its time against its table."""
+    learned.observed += factor - FORGETS * learned.observed
+    learned.tabled += 1.0 - FORGETS * learned.tabled
+    learned.ratio = (learned.observed + TABLE_COUNTS) / (learned.tabled + TABLE_COUNTS)
