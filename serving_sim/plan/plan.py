@@ -15,6 +15,7 @@ from serving_sim.plan.defaults import with_defaults
 from serving_sim.plan.device import Device
 from serving_sim.plan.edits import edit_plan
 from serving_sim.plan.path import Path
+from serving_sim.plan.table_warnings import warn_by_path
 from serving_sim.plan.workload import Workload
 
 __all__ = ["SCHEMA", "Plan", "PolicyChoice", "load_plan", "plan_from_object"]
@@ -91,7 +92,7 @@ def plan_from_object(body: Mapping[str, Any], where: str = "plan") -> Plan:
     schema = fields.pop("schema", None)
     if schema != SCHEMA:
         raise InputError(f"{where}: schema: must be {SCHEMA!r}, but got {shown(schema)}")
-    return parse_object(Plan, fields, where)
+    return warn_by_path(lambda: parse_object(Plan, fields, where), fields.get("paths"))
 
 
 def load_plan(file: FilePath | str, edits: Iterable[str] = ()) -> Plan:

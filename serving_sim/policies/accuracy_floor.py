@@ -1,5 +1,6 @@
 """The fastest path that is accurate enough."""
 
+import warnings
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -15,8 +16,8 @@ __all__ = ["AccuracyFloor"]
 class AccuracyFloor:
     """The path of at least accuracy `floor` with the earliest expected completion (backlog plus mean service).
 
-    Where the plan has none, the most accurate paths stand in. With `fall_back`, a query that none of these would
-    finish within the SLA takes the path with the earliest completion of all, however accurate.
+    Where the plan has none, the most accurate paths stand in, with a warning. With `fall_back`, a query that none of
+    these would finish within the SLA takes the path with the earliest completion of all, however accurate.
     """
 
     __pydantic_config__: ClassVar = STRICT
@@ -32,6 +33,11 @@ class AccuracyFloor:
         """The accurate paths, and behind them all paths where `fall_back` says so."""
         accuracies = [path.accuracy for path in context.paths]
         floor = min(self.floor, max(accuracies))
+        if floor < self.floor:
+            warnings.warn(
+                f"policy.options.floor: no path reaches {self.floor:g}; the most accurate ({floor:g}) stand in",
+                stacklevel=2,
+            )
         accurate = [path for path, accuracy in enumerate(accuracies) if accuracy >= floor]
         if not self.fall_back:
             return tiered_rule([Entry(path=path) for path in accurate], context.servers_of_path)

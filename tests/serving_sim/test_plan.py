@@ -159,6 +159,15 @@ def test_latency_that_falls_with_size_is_kept_with_a_warning() -> None:
         LatencyTable(sizes=(1, 2), mean_ms=(2.0, 1.0))
 
 
+def test_a_plan_names_the_table_that_it_warns_of() -> None:
+    body = small_plan().to_object()
+    body["paths"][1]["latency"]["mean_ms"] = [3.0, 2.0, 1.0]
+    name = body["paths"][1]["name"]
+    with pytest.warns(UserWarning, match=rf"^paths\.{name}\.latency\.mean_ms decreases with size") as heard:
+        assert plan_from_object(body).paths[1].latency.mean_ms == (3.0, 2.0, 1.0)
+    assert len(heard) == 1
+
+
 def test_another_policy_leaves_the_options_of_the_former_behind() -> None:
     body = small_plan(policy=PolicyChoice(name="static", options={"path": "table-cpu"})).to_object()
     assert edit_plan(body, ["policy.name=table-switch"])["policy"] == {"name": "table-switch", "options": {}}

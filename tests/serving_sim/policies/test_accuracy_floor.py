@@ -26,8 +26,9 @@ def test_takes_only_paths_that_are_accurate_enough() -> None:
     assert "table" in representations(AccuracyFloor())
 
 
-def test_a_floor_above_all_paths_takes_the_most_accurate() -> None:
-    assert representations(AccuracyFloor(floor=0.99)) == {"hybrid"}
+def test_a_floor_above_all_paths_takes_the_most_accurate_and_says_so() -> None:
+    with pytest.warns(UserWarning, match=r"no path reaches 0\.99; the most accurate \(0\.7898\) stand in"):
+        assert representations(AccuracyFloor(floor=0.99)) == {"hybrid"}
 
 
 def test_falls_back_to_any_path_where_none_holds_the_sla() -> None:
