@@ -24,7 +24,14 @@ RATES = (100.0, 200.0, 400.0)
 
 @pytest.mark.parametrize(
     ("latencies", "rate"),
-    [((1.0, 2.0, 20.0), 340), ((11.0, 12.0, 13.0), 0), ((1.0, 2.0, 9.0), 400), ((1.0, 100.0, 1.0), 150)],
+    [
+        ((1.0, 2.0, 20.0), 340),
+        ((11.0, 12.0, 13.0), 0),
+        ((1.0, 2.0, 9.0), 400),
+        # Not rising: the mean of the logs stands for both.
+        ((11.0, 1.0, 100.0), 264.8),
+        ((1.0, 100.0, 30.0), 157.5),
+    ],
 )
 def test_the_sla_is_crossed_between_two_rates(latencies: tuple[float, ...], rate: float) -> None:
     assert crossing(RATES, latencies, 10.0) == pytest.approx(rate, rel=0.01)

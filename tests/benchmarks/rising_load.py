@@ -82,12 +82,18 @@ def halves(arrival_ms_N: NDArray[np.float64], block_N: NDArray[np.int64]) -> NDA
 
 
 def crossing(rates: Sequence[float], latencies_ms: Sequence[float], sla_ms: float) -> float:
-    """The rate at which latency reaches the SLA: linear in the log of latency between the last rate that holds, seen
-    from the lowest up, and the next; the last rate where all hold, 0 where the first does not.
+    """The rate at which latency reaches the SLA: linear in the log of latency between the last rate that holds and the
+    next; the last rate where all hold, 0 where the first does not.
+
+    Latency is taken as rising with the rate (the isotonic fit of its log), so that one bad moment at a low rate, which
+    higher ones did not have, does not decide.
     """
-    if latencies_ms[0] > sla_ms:
+    from sklearn.isotonic import IsotonicRegression
+
+    rising_ms = np.exp(IsotonicRegression().fit_transform(rates, np.log(latencies_ms)))
+    if rising_ms[0] > sla_ms:
         return 0.0
-    points = zip(rates, latencies_ms, strict=True)
+    points = zip(rates, rising_ms, strict=True)
     for (low, low_ms), (high, high_ms) in pairwise(points):
         if high_ms > sla_ms:
             share = np.log(sla_ms / low_ms) / np.log(high_ms / low_ms)
