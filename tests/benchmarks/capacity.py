@@ -43,8 +43,8 @@ _KINDS = ("table", "dhe", "hybrid")
 _SIZES = (1, 4, 16, 64, 256, 1024)
 _MEAN, _LARGEST = 64.0, 1024
 _SIZES_OF_QUERIES = Sizes(mean=_MEAN, sigma=1.0, maximum=_LARGEST)
-# An SLA that the larger queries hardly hold on an idle device says little of capacity; in simulation this one is reached
-# at about two thirds of saturation.
+# An SLA that the larger queries hardly hold on an idle device says little of capacity; in simulation this one is
+# reached at about two thirds of saturation.
 _SLA_OVER_SERVICE = 5.0
 _SHARES = (0.3, 0.45, 0.6, 0.7, 0.8, 0.9, 1.0)
 _GOAL = 0.10
