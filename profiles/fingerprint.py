@@ -3,7 +3,6 @@
 import os
 import platform
 from datetime import UTC, datetime
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +66,8 @@ def _processor_state() -> tuple[tuple[str, str], ...]:
 
 
 def _version(library: str) -> str:
+    from importlib import metadata
+
     try:
         return metadata.version(library)
     except metadata.PackageNotFoundError:

@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Iterator
-from importlib.metadata import entry_points
 from typing import Generic, TypeVar
 
 from profiles.errors import InputError, UnknownNameError
@@ -51,6 +50,8 @@ class Registry(Generic[T]):
 
     def _load_entry_points(self) -> None:
         """Add what installed packages offer, once; a name that is taken stays what it is."""
+        from importlib.metadata import entry_points
+
         group, self._group = self._group, None
         for point in entry_points(group=group) if group else ():
             if point.name in self._entries:

@@ -32,7 +32,6 @@ from serving_sim.kernels import (
     note_mix,
     renew_prices,
     serve_chunk,
-    serve_events,
     serve_fixed,
     serve_pair,
     serve_priced,
@@ -114,6 +113,8 @@ class Run:
         events = self.events
         if events is None:
             return chunk, 0
+        from serving_sim.kernels.events import serve_events
+
         room, loop, first, done = events.room_for(chunk, count), events.state.loop_1[0], 0, 0
         for end in self._pieces(chunk, count, gap_ms):
             part = (first, end, done)

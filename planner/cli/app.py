@@ -8,7 +8,6 @@ import gc
 import os
 import sys
 import warnings
-from importlib.metadata import version
 from typing import Annotated, Any, TextIO
 
 import typer
@@ -37,6 +36,8 @@ DONE, FAILURE, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 def _show_version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import version
+
         print_lines([f"recplan {version('recplan')}"])
         raise typer.Exit
 

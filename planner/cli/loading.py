@@ -8,15 +8,16 @@ from typing import Any
 __all__ = ["load_numba"]
 
 
-# scipy: to look for a BLAS. yaml: for a file of settings. coverage: to tell it what is compiled.
-_UNNEEDED = ("scipy", "yaml", "coverage")
+# scipy: to look for a BLAS. yaml: for a file of settings. coverage: to tell it what is compiled. cffi: to compile calls
+# of its functions.
+_UNNEEDED = ("scipy", "yaml", "coverage", "cffi")
 
 
 def load_numba() -> None:
     """Import numba without what it would import only to see whether it is there.
 
-    Loops that are compiled in this process cannot use `numpy.dot` and `numpy.linalg`; the simulator's use neither. Does
-    nothing where numba is loaded already. What is left out can be imported afterwards.
+    Loops that are compiled in this process cannot use `numpy.dot`, `numpy.linalg` and cffi; the simulator's use none of
+    these. Does nothing where numba is loaded already. What is left out can be imported afterwards.
     """
     if "numba" in sys.modules:
         return

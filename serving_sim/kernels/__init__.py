@@ -40,7 +40,7 @@ from serving_sim.kernels.arrays import (
     Waiting,
 )
 from serving_sim.kernels.dual import dual_gradient, dual_in_windows, dual_sum_chunk, least_cost
-from serving_sim.kernels.events import EventPlan, EventState, new_event_state, serve_events, served_room
+from serving_sim.kernels.events import EventPlan, EventState, new_event_state, served_room
 from serving_sim.kernels.market import Market, new_market
 from serving_sim.kernels.priced import serve_priced
 from serving_sim.kernels.prices import note_mix, renew_prices, until_renewal
@@ -105,7 +105,6 @@ __all__ = [
     "pick_bins",
     "renew_prices",
     "serve_chunk",
-    "serve_events",
     "serve_fixed",
     "serve_pair",
     "serve_priced",

@@ -1,5 +1,8 @@
-"""The general loop, its arrays, and what it is made of."""
+"""The general loop, its arrays, and what it is made of; the loop is loaded on first use, since few plans need it."""
 
+from typing import TYPE_CHECKING
+
+from profiles.lazy import lazy_attributes
 from serving_sim.kernels.events.arrays import (
     DEVICE,
     OUTAGE,
@@ -11,7 +14,9 @@ from serving_sim.kernels.events.arrays import (
     new_event_state,
     served_room,
 )
-from serving_sim.kernels.events.loop import serve_events
+
+if TYPE_CHECKING:
+    from serving_sim.kernels.events.loop import serve_events
 
 __all__ = [
     "DEVICE",
@@ -25,3 +30,5 @@ __all__ = [
     "serve_events",
     "served_room",
 ]
+
+__getattr__ = lazy_attributes(__name__, {"serve_events": "serving_sim.kernels.events.loop"})
