@@ -69,8 +69,8 @@ _MEANING = """\
   with its service times. They multiply to the whole.
 - At smaller SLAs, where queues are short, capacity says more of single bad moments than of service times. Runs made
   before, on the same day: at 15 ms for all, -5.5 % for the table, +54 % for the DHE, and no rate at which the hybrid
-  held; at 3 times the service (7, 23 and 30 ms), and read from the lowest rate up, +240 %, +11 % and +9 %. Calls known to
-  be slower after idleness, timed just before each prediction, and the rising fit came in between.
+  held; at 3 times the service (7, 23 and 30 ms), and read from the lowest rate up, +240 %, +11 % and +9 %. Pauses known
+  to make calls slower, calls timed just before each prediction, and the rising fit came in between.
 - What is left for the table is the serving itself: its short queries come at the highest rates, the generator works
   beside them on the other core, and no calibration knows of it. `recplan replay` measures that by path.
 - Goal: predicted within 10 % of replayed."""
