@@ -9,7 +9,7 @@ An axis is a key of the plan, as `--set` has it, or one of:
 
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -108,6 +108,7 @@ def explore(
     keys = [axis.key for axis in axes]
     if doubled := {key for key in keys if keys.count(key) > 1}:
         raise InputError(f"vary: a key may come once, but {sorted(doubled)} come more than once")
+    _require_known(keys)
     combinations = list(product(*(axis.values for axis in axes)))
     if len(combinations) > _MOST_CELLS:
         raise InputError(f"vary: must have at most {_MOST_CELLS} combinations, but has {len(combinations)}")
@@ -136,6 +137,14 @@ def whatif_frame(axes: Sequence[Axis], base: GridCell, found: Iterable[WhatIf]) 
 
 def _change(value: float | None, before: float | None) -> float | None:
     return None if value is None or before is None else value - before
+
+
+def _require_known(keys: Iterable[str]) -> None:
+    """That each is a shorthand, or begins with a part of the plan."""
+    known = ("qps", "sla_ms", *_SHORTHANDS, *(part.name for part in fields(Plan)))
+    for key in keys:
+        if key.partition(".")[0] not in known:
+            raise UnknownNameError("vary", key, known)
 
 
 def _plans(plan: Plan, keys: Sequence[str], combinations: Iterable[tuple[Value, ...]]) -> Iterator[Plan]:

@@ -13,6 +13,7 @@ from profiles.units import format_ms
 if TYPE_CHECKING:
     from serving_sim.capacity import CapacityResult, PolicyCapacity
     from serving_sim.devices_needed import DevicesNeeded
+    from serving_sim.plan import Workload
 
 __all__ = ["capacity", "register"]
 
@@ -93,9 +94,9 @@ def capacity(
             for one in (routers if policy else suitable_policies(resolved, routers))
         ]
         if json:
-            print_json(_needed_object(resolved.workload.sla_ms, needed))
+            print_json(_needed_object(resolved.workload, needed))
         else:
-            _show_needed(resolved.workload.sla_ms, needed)
+            _show_needed(resolved.workload, needed)
         return
     nominal = nominal_queries(resolved.workload.percentile) if early_stopping else _QUERIES
     result = find_capacity(
@@ -120,8 +121,7 @@ def _show_capacity(result: "CapacityResult") -> None:
     columns += [*(["one device down"] if has_spare else []), "accuracy", "right/s"]
     rows = [_capacity_row(row, has_tables=has_tables, has_spare=has_spare) for row in result.policies]
     passed = ", early stopping passed" if result.early_stopping else ""
-    slas = ", ".join(f"{name} {format_ms(sla_ms)}" for name, sla_ms in (result.slas_by_class or {}).items())
-    title = f"Highest QPS with p{result.percentile:g} within {slas or format_ms(result.sla_ms)}{passed}"
+    title = f"Highest QPS with p{result.percentile:g} within {_slas(result.sla_ms, result.slas_by_class)}{passed}"
     print_table(title, columns, rows)
     print_lines([_sample_line(result)])
     most = f"{result.upper_bound_qps:,.0f} queries/s"
@@ -153,11 +153,20 @@ def _range(low: float | None, high: float | None) -> str:
     return "" if low is None or high is None else f"{low:,.0f} to {high:,.0f}"
 
 
-def _needed_object(sla_ms: float, needed: "Sequence[DevicesNeeded]") -> dict[str, object]:
-    return {"sla_ms": sla_ms, "qps": needed[0].qps, "policies": [one.to_object() for one in needed]}
+def _slas(sla_ms: float, by_class: dict[str, float] | None) -> str:
+    return ", ".join(f"{name} {format_ms(own_ms)}" for name, own_ms in (by_class or {}).items()) or format_ms(sla_ms)
 
 
-def _show_needed(sla_ms: float, needed: "Sequence[DevicesNeeded]") -> None:
+def _slas_by_class(load: "Workload") -> dict[str, float] | None:
+    return {one.name: one.sla_ms for one in load.classes} or None
+
+
+def _needed_object(load: "Workload", needed: "Sequence[DevicesNeeded]") -> dict[str, object]:
+    slas = {"sla_ms": load.sla_ms, "slas_by_class": _slas_by_class(load)}
+    return {**slas, "qps": needed[0].qps, "policies": [one.to_object() for one in needed]}
+
+
+def _show_needed(load: "Workload", needed: "Sequence[DevicesNeeded]") -> None:
     rows = [
         (
             one.policy,
@@ -170,7 +179,8 @@ def _show_needed(sla_ms: float, needed: "Sequence[DevicesNeeded]") -> None:
         for one in needed
     ]
     down = ", any one replica down" if needed[0].n_plus_one else ""
-    title = f"Cheapest replicas for {needed[0].qps:,.0f} queries/s within {format_ms(sla_ms)}{down}"
+    slas = _slas(load.sla_ms, _slas_by_class(load))
+    title = f"Cheapest replicas for {needed[0].qps:,.0f} queries/s within {slas}{down}"
     columns = ("policy", "replicas", "per hour", "per million right", "accuracy", "simulated")
     print_table(title, columns, rows, text_columns=2)
     print_lines(f"note: {one.policy}: {one.note}" for one in needed if one.note)

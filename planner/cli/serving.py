@@ -127,9 +127,10 @@ def _show_simulation(result: "SimulationResult") -> None:
     latency = "  ".join(f"{name} {format_ms(value)}" for name, value in result.latency_ms.items())
     bound = result.fluid_bound_share
     *notes, sla_note = result.notes
+    slas = ", ".join(f"{one.name} {one.sla_ms:g} ms" for one in result.classes) or f"{result.sla_ms:g} ms"
     print_lines(
         [
-            f"{result.policy} at {result.qps:g} queries/s, SLA {result.sla_ms:g} ms: {result.verdict}",
+            f"{result.policy} at {result.qps:g} queries/s, SLA {slas}: {result.verdict}",
             f"  {sla_note} ({result.counted:,} queries counted)",
             f"  latency       {latency}",
             f"  accuracy      {result.accuracy:.2%}",

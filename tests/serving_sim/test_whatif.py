@@ -50,6 +50,7 @@ def test_a_cache_grows_by_a_factor() -> None:
         ([Axis(key="fail", values=("tpu",))], "tpu"),
         ([Axis(key="cache", values=(0.5,))], "has no caches"),
         ([Axis(key="workload.nothing", values=(1,))], "nothing"),
+        ([Axis(key="qsp", values=(1,))], r"vary: unknown name 'qsp' \(did you mean 'qps'\?\); known: add, cache"),
         ([Axis(key="qps", values=("many",))], "qps: must be a number"),
         ([Axis(key="qps", values=(1,)), Axis(key="qps", values=(2,))], "come more than once"),
         ([Axis(key="qps", values=tuple(range(1, 500))), Axis(key="sla_ms", values=tuple(range(1, 500)))], "at most"),

@@ -116,3 +116,15 @@ def test_devices_for_a_rate_are_told_with_their_cost(plan_file: str, capsys: pyt
 @pytest.mark.parametrize("option", [("--precision", "0.01"), ("--early-stopping",)])
 def test_devices_for_a_rate_go_with_no_search_for_the_rate(plan_file: str, option: tuple[str, ...]) -> None:
     assert run(["capacity", plan_file, "--for-qps", "10", *option]) == 2
+
+
+def test_the_slas_of_classes_are_shown_in_place_of_the_plan_s(
+    plan_file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    classes = 'workload.classes=[{"name":"web","share":0.5,"sla_ms":7},{"name":"mail","share":0.5,"sla_ms":90}]'
+    assert run(["simulate", plan_file, "--set", classes]) == 0
+    assert "SLA web 7 ms, mail 90 ms: stable" in capsys.readouterr().out
+    wanted = ("--for-qps", "200", "--policy", "table-switch", "--most", "1", "--queries", "500", "--seeds", "2")
+    assert run(["capacity", plan_file, *wanted, "--set", classes]) == 0
+    assert "within web 7 ms, mail 90 ms" in capsys.readouterr().out
+    assert json_of(capsys, "capacity", plan_file, *wanted, "--set", classes)["slas_by_class"] == {"web": 7, "mail": 90}
