@@ -20,14 +20,15 @@ __all__ = [
     "SIZE_BINS",
     "TABLE_COUNTS",
     "TRIFLE",
+    "URGENCY",
     "WAIT_WEIGHT",
     "LearnedArrays",
     "Market",
     "new_market",
 ]
 
-# Places of a priced rule's options.
-WAIT_WEIGHT, IDLE_SHARE, CROWDED_LOAD, CROWD_WEIGHT, MEMORY_QUERIES, REFUSES = 0, 1, 2, 3, 4, 5
+# Places of a priced rule's options. `URGENCY` is one over the SLA (ms) that waits are shares of.
+WAIT_WEIGHT, IDLE_SHARE, CROWDED_LOAD, CROWD_WEIGHT, MEMORY_QUERIES, REFUSES, URGENCY = 0, 1, 2, 3, 4, 5, 6
 
 # How crowded the least crowded device was lately: its place in `Market.figures_G`.
 CROWD = 4

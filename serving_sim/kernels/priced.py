@@ -30,6 +30,7 @@ from serving_sim.kernels.market import (
     REFUSES,
     TABLE_COUNTS,
     TRIFLE,
+    URGENCY,
     WAIT_WEIGHT,
     LearnedArrays,
     Market,
@@ -112,7 +113,6 @@ def _note_query(
 @compiled
 def _charge(
     wait_ms_D: Floats,
-    sla_ms: float,
     options_O: Floats,
     prices_D: tuple[Floats, Floats],
     weight: float,
@@ -123,7 +123,7 @@ def _charge(
     Returns how crowded the least crowded device is: its wait as a share of the SLA, 1 at most.
     """
     price_D, crowded_D = prices_D
-    wait_weight, idle_share, least, per_sla = options_O[WAIT_WEIGHT], options_O[IDLE_SHARE], 1.0, 1.0 / sla_ms
+    wait_weight, idle_share, least, per_sla = options_O[WAIT_WEIGHT], options_O[IDLE_SHARE], 1.0, options_O[URGENCY]
     for device in range(wait_ms_D.size):
         wait = wait_ms_D[device] * per_sla
         crowd = min(1.0, wait)
@@ -248,7 +248,7 @@ def serve_priced(
         if estimates:
             _look(now_ms, servers_D, uncertain_D, waits, learned, wait_ms_D)
         weight = min(options_O[CROWD_WEIGHT] * crowd, 1.0)
-        crowd += (_charge(wait_ms_D, sla_ms_C[class_], options_O, prices_D, weight, charge_D) - crowd) * crowd_rate
+        crowd += (_charge(wait_ms_D, options_O, prices_D, weight, charge_D) - crowd) * crowd_rate
         path, gain, earliest = _choose(size, sla_ms_C[class_], wait_ms_D, charge_D, path_E, tables)
         path = _accepted(path, gain, earliest, options_O[REFUSES])
         arrival_ms_N[query], start_ms_N[query], service_ms_N[query], path_N[query] = now_ms, now_ms, 0.0, path

@@ -19,7 +19,8 @@ class Headroom:
 
     Nothing but the latency tables is known beforehand. The price of a device's time is that of the fluid program of
     the last queries (`memory_queries`, older ones fading: their sizes, classes and rate), learned as they come, with
-    service times corrected by those observed. It is weighted by the device's wait, as a share of the SLA:
+    service times corrected by those observed. It is weighted by the device's wait, as a share of the SLA (of the
+    shortest that any path holds, where classes differ: whoever waits makes them wait who are in more of a hurry):
 
         charge = max(min(price x (idle_share + wait_weight x wait), max(price, crowded)), crowd x crowded x wait^2)
 
@@ -51,4 +52,11 @@ class Headroom:
     def compile(self, context: RoutingContext) -> Rule:
         """All paths, priced."""
         options = (self.wait_weight, self.idle_share, self.crowded_load, self.crowd_weight)
-        return priced_rule(context, (*options, self.memory_queries, float(self.refuse)))
+        return priced_rule(context, (*options, self.memory_queries, float(self.refuse), 1 / _urgent_ms(context)))
+
+
+def _urgent_ms(context: RoutingContext) -> float:
+    """The shortest SLA that a path can hold; the shortest of all where none holds any."""
+    tables = [path.latency for path in context.paths]
+    fastest_ms = min(min(row) for table in tables for row in (table.mean_ms, *table.mean_by_miss_share_ms))
+    return min([sla_ms for sla_ms in context.limits_ms if sla_ms >= fastest_ms] or context.limits_ms)

@@ -13,6 +13,7 @@ from serving_sim.kernels.market import (
     REFUSES,
     TABLE_COUNTS,
     TRIFLE,
+    URGENCY,
     WAIT_WEIGHT,
 )
 
@@ -26,9 +27,9 @@ def _long_wait_ms(queue: Record) -> float:
 
 
 @compiled_within
-def _charge(sla_ms: float, rule: Rule, state: EventState) -> float:
+def _charge(rule: Rule, state: EventState) -> float:
     """Set what device time costs, as that function of the file on prices; how crowded the least crowded device is."""
-    options_O, least, per_sla = rule.options_O, 1.0, 1.0 / sla_ms
+    options_O, least, per_sla = rule.options_O, 1.0, rule.options_O[URGENCY]
     weight = min(options_O[CROWD_WEIGHT] * state.loop_1[0].crowd, 1.0)
     for device in range(state.queues_D.size):
         # Where all servers are down nothing is charged, as no query is done in time there.
@@ -66,7 +67,7 @@ def route_by_price(
     the query, rather than that it takes the earliest path.
     """
     sla_ms, loop = rule.limit_ms_CE[class_, 0], state.loop_1[0]
-    least = _charge(sla_ms, rule, state)
+    least = _charge(rule, state)
     if waited_ms == 0.0:
         loop.crowd += (least - loop.crowd) * (4.0 / rule.options_O[MEMORY_QUERIES])
     best, best_path, best_ms, enough = -np.inf, REFUSAL, np.inf, np.inf

@@ -6,8 +6,9 @@ import pytest
 from profiles.errors import InputError
 from serving_sim.engine import SimulationOptions, simulate, trace_run
 from serving_sim.kernels import REFUSAL
+from serving_sim.kernels.market import URGENCY
 from serving_sim.plan import Plan, QueryClass
-from serving_sim.policies import Headroom, MpRec, Policy, TableSwitch
+from serving_sim.policies import Headroom, MpRec, Policy, TableSwitch, routing_context
 from serving_sim.testing import PolicyContract, small_plan
 
 
@@ -60,6 +61,19 @@ def test_each_class_of_queries_has_its_own_sla() -> None:
     classes = (QueryClass(name="tight", share=0.5, sla_ms=0.01), QueryClass(name="loose", share=0.5, sla_ms=50.0))
     path_N = trace_run(small_plan(qps=100).at(classes=classes), policy=Headroom()).path_N
     assert 0.4 < np.mean(path_N == REFUSAL) < 0.6
+
+
+def test_patient_queries_leave_room_for_hasty_ones() -> None:
+    hasty, patient = QueryClass(name="hasty", share=0.5, sla_ms=5.0), QueryClass(name="patient", share=0.5, sla_ms=50.0)
+    result = simulate(small_plan(qps=1500, queries=20_000).at(classes=(hasty, patient)), policy="headroom")
+    assert (result.fluid_bound_share or 0) > 0.94
+    assert result.classes[0].sla_violation_share < 0.1
+
+
+def test_waits_are_weighed_by_the_shortest_sla_that_can_be_held() -> None:
+    classes = tuple(QueryClass(name=f"{ms}", share=0.25, sla_ms=ms) for ms in (0.01, 4.0, 8.0, 16.0))
+    context = routing_context(small_plan().at(classes=classes))
+    assert Headroom().compile(context).options_O[URGENCY] == 1 / 4.0
 
 
 @pytest.mark.parametrize(
