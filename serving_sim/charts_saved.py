@@ -36,6 +36,7 @@ def save_charts(plan: Plan, policy: PolicyLike, folder: Path) -> tuple[str, ...]
     """Write each frame (CSV, Parquet), each chart (Vega-Lite) and a page of all that opens offline; their names."""
     import altair as alt
 
+    from profiles.charts.page import save_chart_page
     from profiles.charts.theme import themed
     from profiles.files import make_folder, replace_file
 
@@ -56,7 +57,7 @@ def save_charts(plan: Plan, policy: PolicyLike, folder: Path) -> tuple[str, ...]
         for start in range(0, len(bare), 2)
     ]
     page = alt.vconcat(*rows, spacing=40).resolve_scale(color="independent", strokeDash="independent")
-    themed(page).save(str(folder / _PAGE), format="html", inline=True)
+    save_chart_page(themed(page), f"{plan.name} under {policy_label(as_policy(policy))}", folder / _PAGE)
     return (*(f"{name}.csv" for name in frames), _PAGE)
 
 

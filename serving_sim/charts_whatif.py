@@ -61,7 +61,9 @@ def whatif_chart(frame: "pl.DataFrame", keys: Sequence[str]) -> "alt.VConcatChar
 
 def save_whatif_page(frame: "pl.DataFrame", keys: Sequence[str], file: Path) -> None:
     """The chart as an HTML page that opens offline."""
-    whatif_chart(frame, keys).save(str(file), format="html", inline=True)
+    from profiles.charts.page import save_chart_page
+
+    save_chart_page(whatif_chart(frame, keys), "What if", file)
 
 
 def _dropdown(frame: "pl.DataFrame", name: str, key: str) -> Any:
