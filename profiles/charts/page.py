@@ -22,5 +22,5 @@ def save_chart_page(chart: Any, title: str, file: Path) -> None:
     Raises:
         StorageError: the file cannot be written.
     """
-    head = f"<title>{escape(title)}</title>\n<style>\n{_STYLE}</style>\n</head>"
-    replace_file(file, chart.to_html(inline=True).replace("</head>", head, 1))
+    head = f"<head>\n<title>{escape(title)}</title>\n<style>\n{_STYLE}</style>"
+    replace_file(file, chart.to_html(inline=True).replace("<head>", head, 1))
