@@ -1,5 +1,6 @@
 """`recplan hardware`: the catalogue, what this machine is, and what it achieves."""
 
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["hardware", "register"]
 
+_BUDGET_S = 300.0
+_REASONS_SHOWN = 3
 _QUICK_POINTS, _QUICK_FIRST = 16, 8
 
 Calibrate = Annotated[
@@ -26,7 +29,10 @@ Calibrate = Annotated[
 Suite = Annotated[
     bool, typer.Option("--suite", help="Measure what this device achieves: products, MLPs, embedding tables.")
 ]
-Budget = Annotated[float, typer.Option("--budget", metavar="SECONDS", help="How long a calibration may take.")]
+Budget = Annotated[
+    float | None,
+    typer.Option("--budget", metavar="SECONDS", help="How long a calibration may take.", show_default=f"{_BUDGET_S:g}"),
+]
 Folder = Annotated[
     Path | None,
     typer.Option("--out", metavar="DIR", help="Folder of the profiles.", show_default="out/calibration or out/suite"),
@@ -47,7 +53,7 @@ def register(app: typer.Typer) -> None:
 def hardware(
     calibrate: Calibrate = False,
     suite: Suite = False,
-    budget: Budget = 300.0,
+    budget: Budget = None,
     out: Folder = None,
     device: Device = "cpu",
     threads: Threads = 1,
@@ -60,7 +66,8 @@ def hardware(
     """Show the catalogue and what this machine is, calibrate a device, or measure what it achieves."""
     if calibrate and suite:
         raise InputError("hardware: --calibrate and --suite are two runs; give one")
-    unused = [name for name, is_given in (("ship", ship), ("training", training), ("kind", kind)) if is_given]
+    given = {"ship": ship, "training": training, "kind": kind, "budget": budget is not None}
+    unused = [name for name, is_given in given.items() if is_given]
     if unused and not calibrate:
         raise InputError(f"hardware: --{unused[0]} is of a calibration; give --calibrate as well")
     if suite:
@@ -71,7 +78,7 @@ def hardware(
         wanted = Calibration(
             device=device,
             threads=threads,
-            seconds=budget,
+            seconds=_BUDGET_S if budget is None else budget,
             kinds=tuple(kind) if kind else None,
             training=training,
             **({"points": _QUICK_POINTS, "first": _QUICK_FIRST} if quick else {}),
@@ -111,6 +118,8 @@ def _show_families(result: "AdaptiveResult", folder: Path) -> None:
     counts = f"{result.sweep.measured} measured, {len(result.sweep.skipped)} skipped"
     columns = ("family", "points", "error held out", "stopped by")
     print_table(f"Profiles in {folder}: {counts}", columns, rows)
+    reasons = Counter(reason for _, reason in result.sweep.skipped)
+    print_lines(f"skipped ({count}): {reason}" for reason, count in reasons.most_common(_REASONS_SHOWN))
 
 
 def _run_suite(folder: Path, device: str, threads: int, *, is_quick: bool, json: bool) -> None:

@@ -1,6 +1,6 @@
 """A calibration: minutes of measuring on a device, that any study on the same machine can be pointed at."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from planner.cost_model.sampling import SamplingBudget, calibration_spaces
@@ -16,9 +16,20 @@ from representations.provider import RecommendationProvider
 
 __all__ = ["Calibration", "calibrate", "ship_calibration"]
 
-# Short visits, so that minutes reach many components.
-_SECONDS_PER_VISIT = 0.006
-_RETAKES = 2
+# What a point took where calibrations were tried; a round that has begun is finished.
+_SECONDS_PER_POINT, _FEWEST_FIRST = 0.25, 8
+# Short visits and little waiting, so that minutes reach many components.
+_VISITS = SweepOptions(
+    seconds_per_visit=0.004,
+    min_samples=3,
+    retakes=2,
+    quiet_core=0.25,
+    patience=2.0,
+    agreement=0.02,
+    most_visits=6,
+    most_call_seconds=0.1,
+    group_size=1024,
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,6 +53,10 @@ class Calibration:
         if not self.seconds > 0:
             raise InputError(f"calibration: budget must be > 0 seconds, but got {self.seconds}")
 
+    def first_of(self, families: int) -> int:
+        """How many points of each of so many families fill its space first: fewer where seconds are short."""
+        return min(self.first, max(_FEWEST_FIRST, int(self.seconds / (families * _SECONDS_PER_POINT))))
+
 
 def calibrate(
     calibration: Calibration, folder: Path, progress: Progress, executor: Executor | None = None
@@ -58,9 +73,7 @@ def calibrate(
     device = resolve_device(calibration.device).name
     spaces = calibration_spaces(calibration.kinds, training=calibration.training)
     store = ProfileStore(folder)
-    options = SweepOptions(
-        threads=calibration.threads, seconds_per_visit=_SECONDS_PER_VISIT, retakes=_RETAKES, seed=calibration.seed
-    )
+    options = replace(_VISITS, threads=calibration.threads, seed=calibration.seed)
     with progress.stage(f"calibrating {device} for {calibration.seconds:g} s") as stage:
 
         def tell(now: SamplingProgress) -> None:
@@ -75,7 +88,9 @@ def calibrate(
             device=device,
             executor=executor,
             options=options,
-            budget=SamplingBudget(goal=calibration.goal, points=calibration.points, first=calibration.first),
+            budget=SamplingBudget(
+                goal=calibration.goal, points=calibration.points, first=calibration.first_of(len(spaces))
+            ),
             seconds_in_all=calibration.seconds,
             progress=tell,
         )

@@ -39,14 +39,17 @@ def _forward() -> tuple[SamplingSpace, ...]:
     dense = {"in_features": _WIDTHS, "out_features": _WIDTHS}
     table: dict[str, tuple[Size, ...]] = {"rows": _ROWS, "dim": _DIMS, "pooling": _POOLING, "zipf": _ZIPF}
     table["context_bytes"] = _TRAFFIC_BYTES
-    hashes = {"k": natural_sizes(8, 1024)}
+    hashes = natural_sizes(8, 1024)
+    # Gaussian values come in pairs.
+    pairs = tuple(k for k in hashes if k % 2 == 0)
     return (
         _space("linear", dense),
         *(_space("elementwise", {"width": _WIDTHS}, function=function) for function in _FUNCTIONS),
         _space("elementwise", {"width": _DIMS, "pooling": (2.0, 5.0, 20.0)}, function="sum_pool"),
         _space("embedding", table, backend="torch"),
         *(_space("embedding_group", {**table, "tables": _TABLES}, backend=name) for name in ("torchrec", "fbgemm")),
-        *(_space("dhe_encoder", {**hashes, "rows": (10**6,)}, transform=name) for name in ("uniform", "gaussian")),
+        _space("dhe_encoder", {"k": hashes, "rows": (10**6,)}, transform="uniform"),
+        _space("dhe_encoder", {"k": pairs, "rows": (10**6,)}, transform="gaussian"),
         _space("interaction", {"vectors": natural_sizes(2, 32), "dim": _DIMS}, function="dot"),
         _space("interaction", {"vectors": natural_sizes(2, 32), "width": _WIDTHS[8:]}, function="concat"),
         _space("interaction", {"width": _WIDTHS[3:]}, function="fm"),

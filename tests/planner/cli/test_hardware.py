@@ -48,9 +48,16 @@ def test_a_calibration_can_become_part_of_the_package(tmp_path: Path) -> None:
     wanted = Calibration(points=8, first=8, kinds=("id_split",))
     result = calibrate(wanted, tmp_path / "store", QuietProgress())
     ship_calibration(tmp_path / "store", "cpu", 1, tmp_path)
-    assert len(shipped_profiles("local-cpu", tmp_path)) == result.sweep.measured == 8
+    shipped = shipped_profiles("local-cpu", tmp_path)
+    assert len(shipped) == result.sweep.measured == 8
+    assert all("visits_apart" in row.figures for row in shipped)  # as a study's, labelled by visits that agree
     with pytest.raises(InputError, match="budget must be > 0 seconds, but got 0"):
         calibrating.Calibration(seconds=0)
+
+
+def test_a_short_calibration_begins_with_fewer_points() -> None:
+    assert [Calibration(seconds=seconds).first_of(20) for seconds in (300.0, 60.0, 1.0)] == [24, 12, 8]
+    assert Calibration(first=4).first_of(20) == 4
 
 
 def test_the_suite_prints_what_is_achieved(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -67,7 +74,9 @@ def test_one_run_at_a_time(capsys: pytest.CaptureFixture[str]) -> None:
     assert "two runs" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("words", [["--ship"], ["--training", "--suite"], ["--kind", "linear"]])
+@pytest.mark.parametrize(
+    "words", [["--ship"], ["--training", "--suite"], ["--kind", "linear"], ["--budget", "9", "--suite"]]
+)
 def test_what_belongs_to_a_calibration_is_refused_without_one(
     words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

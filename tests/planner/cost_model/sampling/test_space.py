@@ -38,6 +38,13 @@ def test_the_smallest_components_of_every_space_can_be_built(space: SamplingSpac
     assert RecommendationProvider().build(smallest, 0).args is not None
 
 
+def test_gaussian_encoders_have_values_in_pairs() -> None:
+    (space,) = (space for space in SPACES if space.family == "dhe_encoder(gaussian)")
+    sizes = {int(one["k"]) for one in islice(space.draws(work_of, seed=0), 60)}
+    assert len(sizes) > 8
+    assert all(k % 2 == 0 for k in sizes)
+
+
 def test_draws_fill_the_space_evenly() -> None:
     drawn = list(islice(LINEAR.draws(work_of, seed=0), 64))
     logs = np.log2([int(one["in_features"]) for one in drawn])
