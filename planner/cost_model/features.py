@@ -138,10 +138,15 @@ def dimensions_of(component: Component) -> dict[str, float]:
     Hashing an id costs the same whatever the range of ids, but for the prime that the range needs: `wide_ids` is 1
     where that is the large one. A table whose shape does not say how many bytes of other activations pass between two
     of its runs is one that has the caches to itself: `context_bytes` is 0.
+
+    Raises:
+        InputError: an encoder whose shape does not say how many ids it knows.
     """
     sizes = {name: float(value) for name, value in component.shape if not isinstance(value, str)}
     if component.kind in _TABLE_KINDS:
         sizes = dict(sorted({"context_bytes": 0.0, **sizes}.items()))
     if component.kind == "dhe_encoder":
+        if "rows" not in sizes:
+            raise InputError(f"component {component.kind!r}: shape lacks 'rows' in {component.spec()}")
         sizes["wide_ids"] = float(sizes.pop("rows") > _WIDEST_FAST_RANGE)
     return sizes

@@ -97,7 +97,7 @@ class _Walk:
             yield from _KNOWN[name](self, path, module)
         else:
             raise InputError(
-                f"module {path!r}: nothing is known of the cost of a {name}; known: "
+                f"{f'module {path!r}' if path else 'model'}: nothing is known of the cost of a {name}; known: "
                 f"{', '.join(sorted((*_KNOWN, *_CONTAINERS)))}"
             )
 

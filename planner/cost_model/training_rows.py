@@ -53,7 +53,7 @@ class TrainingRows:
     """Distinct measured components in a canonical order; arrays of shape [N].
 
     `relative_iqr` is the interquartile range of single calls over their median, `doubt` how far apart the visits behind
-    a label are, as a fraction; 0 where the rows do not say.
+    a label are, or the labels of several rows, as a fraction; 0 where the rows do not say.
     """
 
     components: tuple[Component, ...]
@@ -99,7 +99,7 @@ def training_rows(profiles: Iterable[ComponentProfile]) -> TrainingRows:
         components=tuple(order),
         label_ms=np.array([np.median([one.p25_ms for one in grouped[c]]) for c in order]),
         relative_iqr=np.array([np.median([one.iqr_ms / one.median_ms for one in grouped[c]]) for c in order]),
-        doubt=np.array([np.median(doubts[c]) for c in order]),
+        doubt=np.array([max(np.median(doubts[c]), _ratio(grouped[c]) - 1) for c in order]),
         fingerprint=measured[0].fingerprint,
         notes=(
             *_contradictions(grouped, order),
@@ -162,9 +162,14 @@ def _require_one_setup(profiles: Sequence[ComponentProfile]) -> None:
 
 
 def _contradictions(grouped: dict[Component, list[Latency]], order: Sequence[Component]) -> list[str]:
-    spreads = [max(one.p25_ms for one in grouped[c]) / min(one.p25_ms for one in grouped[c]) for c in order]
+    spreads = [_ratio(grouped[c]) for c in order]
     doubtful = [c for c, spread in zip(order, spreads, strict=True) if spread > _CONTRADICTION]
     if not doubtful:
         return []
     apart = f"labels more than 10 % apart (up to a factor of {max(spreads):.2f})"
-    return [f"{len(doubtful)} components were measured more than once with {apart}; their median is used"]
+    return [f"{len(doubtful)} components were measured more than once with {apart}; their median counts for less"]
+
+
+def _ratio(latencies: Sequence[Latency]) -> float:
+    """How far apart the labels of one component's rows are."""
+    return max(one.p25_ms for one in latencies) / min(one.p25_ms for one in latencies)

@@ -39,6 +39,11 @@ def test_a_missing_dimension_is_named() -> None:
         drivers_of([component], work_of, ("batch", "parts", "width"))
 
 
+def test_an_encoder_that_does_not_say_how_many_ids_it_knows_is_refused() -> None:
+    with pytest.raises(InputError, match=r"'dhe_encoder': shape lacks 'rows' in"):
+        dimensions_of(make_component("dhe_encoder", 4, {"k": 8}))
+
+
 def test_no_components_give_empty_drivers() -> None:
     assert drivers_of([], work_of).dimensions_ND.shape == (0, 1)
 

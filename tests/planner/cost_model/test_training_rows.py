@@ -41,7 +41,8 @@ def test_contradictory_duplicates_become_their_median_with_a_note() -> None:
     rows = training_rows([with_warm(1.0), with_warm(3.0), with_warm(1.1)])
     assert rows.label_ms.tolist() == [1.1]
     assert len(rows.notes) == 1
-    assert "more than 10 % apart (up to a factor of 3.00); their median is used" in rows.notes[0]
+    assert "more than 10 % apart (up to a factor of 3.00); their median counts for less" in rows.notes[0]
+    assert rows.doubt.tolist() == pytest.approx([2.0])
 
 
 def test_labels_are_doubted_as_far_as_their_visits_are_apart() -> None:
