@@ -15,7 +15,8 @@ __all__ = ["plausibility_notes", "require_possible"]
 
 # No call of a module from Python, and no launch of a kernel, is as short.
 _LEAST_CALL_MS = 1e-4
-# Slower than a call of a millisecond, and than a device of such rates: 20 times below any processor's one core.
+# Slower than a call of a millisecond for each table of a group, and than a device of such rates: 20 times below any
+# processor's one core.
 _SLOWEST_CALL_MS = 1.0
 _SLOWEST_RATE = 1e8
 _FAR_OFF = 7.0
@@ -42,13 +43,14 @@ def require_possible(rows: TrainingRows, work: WorkFormula, limits: PhysicalLimi
 
 def plausibility_notes(rows: TrainingRows, work: WorkFormula, families: Mapping[str, FamilyModel]) -> tuple[str, ...]:
     """Warnings with their numbers; none where all rows look sound."""
-    return (*_slow(rows, work), *_far_off(families), *_constant(families))
+    return (*_slow(rows, work), *_far_off(families), *_constant(families), *_unmoved(rows))
 
 
 def _slow(rows: TrainingRows, work: WorkFormula) -> list[str]:
     works = [work(component) for component in rows.components]
     amount = np.array([max(one.flops, one.bytes_moved) for one in works])
-    slowest_ms = _SLOWEST_CALL_MS + amount / _SLOWEST_RATE * MS_PER_S
+    calls = np.array([float(dict(component.shape).get("tables", 1)) for component in rows.components])
+    slowest_ms = _SLOWEST_CALL_MS * calls + amount / _SLOWEST_RATE * MS_PER_S
     count = int(np.sum(rows.label_ms > slowest_ms))
     if not count:
         return []
@@ -64,6 +66,17 @@ def _far_off(families: Mapping[str, FamilyModel]) -> list[str]:
     }
     found = ", ".join(f"{name} ({count})" for name, count in sorted(counts.items()) if count)
     return [f"rows more than {_FAR_OFF:g} times off their family's roofline: {found}"] if found else []
+
+
+def _unmoved(rows: TrainingRows) -> list[str]:
+    """Families whose latency is the same at every size, as where a column was filled in or cut off."""
+    latencies: dict[str, list[float]] = {}
+    for component, label_ms in zip(rows.components, rows.label_ms.tolist(), strict=True):
+        latencies.setdefault(family_of(component), []).append(label_ms)
+    found = [
+        name for name, own in sorted(latencies.items()) if len(own) >= FEWEST_FOR_RESIDUAL and max(own) == min(own)
+    ]
+    return [f"one latency at every size: {', '.join(found)}: is it a measurement?"] if found else []
 
 
 def _constant(families: Mapping[str, FamilyModel]) -> list[str]:

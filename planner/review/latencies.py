@@ -107,10 +107,17 @@ def device_models(
         else:
             raise InputError(
                 f"device {device.name!r}: nothing was measured on it and nothing of it is published; "
-                "give --profiles, or let it be measured"
+                f"{_advice(sources.profiles)}"
             )
         found[device.name] = SourcedModel(model=model, source=source, notes=(*notes, *model.notes), measured_w=watts)
     return {device.name: found[device.name] for device in devices}
+
+
+def _advice(profiles: Path | None) -> str:
+    if profiles is None:
+        return "give --profiles, or let it be measured"
+    held = sorted({row.device for row in ProfileStore(profiles).load()})
+    return f"{profiles} holds profiles of {', '.join(held) or 'no device'}; let it be measured"
 
 
 def _components(subjects: Sequence[Subject], batches: Sequence[int]) -> tuple[Component, ...]:

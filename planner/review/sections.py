@@ -110,7 +110,7 @@ def _tiles(review: ModelReview) -> tuple[Tile, ...]:
         for device in review.devices[:_TILES]
     ]
     parameters = Tile(label="Parameters", value=format_bytes(review.parameter_bytes), note="exact")
-    peak = "not known" if review.peak_bytes is None else f"predicted peak {format_bytes(review.peak_bytes)}"
+    peak = "peak memory not known" if review.peak_bytes is None else f"predicted peak {format_bytes(review.peak_bytes)}"
     memory = Tile(label="Work per sample", value=f"{format_count(review.flops / review.batch)}FLOP", note=peak)
     costs = [
         Tile(
@@ -141,8 +141,13 @@ def _change(diff: ReviewDiff, one: DeviceDiff) -> str:
     word = "longer" if one.change_ms > 0 else "less"
     share = format_percent(abs(one.change_ms) / one.before.latency_ms)
     sure = "" if one.is_certain else "; the 90 % intervals overlap"
-    most = [row for row in one.components if row.change_ms][:1]
-    cause = f" Most of it is {most[0].path} ({_signed_ms(most[0].change_ms)})." if most else ""
+    changed = [row for row in one.components if row.change_ms]
+    cause = ""
+    if changed:
+        most = changed[0]
+        is_cause = (most.change_ms > 0) == (one.change_ms > 0)
+        others = "" if is_cause else ", which others outweigh"
+        cause = f" The greatest change is {most.path} ({_signed_ms(most.change_ms)}){others}."
     return (
         f"Against {diff.before.name} it takes {format_ms(abs(one.change_ms))} ({share}) {word} on {one.device}{sure}."
         f"{cause}"

@@ -64,3 +64,16 @@ def test_contradictory_rows_are_warned_of_by_their_spread_and_count_as_their_med
     model = fit_device_model(rows, work_of)
     assert any("40 components were measured more than once" in note and "4.00" in note for note in model.notes)
     assert model.predict(KNOWN[:1]).mean_ms[0] == pytest.approx(roofline_ms(KNOWN[0]))
+
+
+def test_a_latency_that_never_varies_is_doubted() -> None:
+    model = fit_device_model([profile_of(c, 50.0) for c in KNOWN], work_of)
+    assert "one latency at every size: linear: is it a measurement?" in model.notes
+    assert not any("one latency" in note for note in fitted().notes)
+
+
+@pytest.mark.parametrize(("tables", "is_told"), [(1, True), (26, False)])
+def test_a_group_may_take_a_slow_call_for_each_of_its_tables(tables: int, is_told: bool) -> None:
+    shape = {**dict(TABLE.shape), "tables": tables, "backend": "torchrec"}
+    notes = fit_device_model([profile_of(make_component("embedding_group", 1, shape), 2.4)], work_of).notes
+    assert any("slower than any device" in note for note in notes) == is_told

@@ -14,7 +14,7 @@ from profiles.component import make_component
 from profiles.errors import InputError, UnknownNameError
 from profiles.store import ProfileStore
 from representations.components import components_of, work_of
-from tests.planner.cost_model.synthetic import linears, profiles_of
+from tests.planner.cost_model.synthetic import FINGERPRINT, linears, profile_of, profiles_of
 from tests.planner.review.small_models import CPU, DHE, SPEC, measured_model, published_model
 
 QUICK = LatencySources(seconds_per_visit=0.0005)
@@ -66,6 +66,16 @@ def test_without_measurements_nothing_is_known_of_this_machine() -> None:
         device_models([SUBJECT], [16], [CPU], replace(QUICK, measure=False), QuietProgress())
     with pytest.raises(InputError, match=r"profiles: must be a folder of profiles, but there is no nowhere"):
         LatencySources(profiles=Path("nowhere"))
+
+
+def test_profiles_of_another_device_are_named_where_one_is_missing(tmp_path: Path) -> None:
+    sources = replace(QUICK, profiles=tmp_path, measure=False)
+    with pytest.raises(InputError, match="holds profiles of no device; let it be measured"):
+        device_models([SUBJECT], [16], [CPU], sources, QuietProgress())
+    elsewhere = replace(FINGERPRINT, device="v100")
+    ProfileStore(tmp_path).append(profile_of(linears([(4, 4)], (1,))[0], 1.0, fingerprint=elsewhere))
+    with pytest.raises(InputError, match="holds profiles of v100; let it be measured"):
+        device_models([SUBJECT], [16], [CPU], sources, QuietProgress())
 
 
 def test_a_table_that_is_too_large_is_cut_and_what_it_says_is_a_prediction() -> None:

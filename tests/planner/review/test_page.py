@@ -1,5 +1,6 @@
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -39,6 +40,19 @@ def test_the_answer_says_what_a_pass_takes_and_what_changed() -> None:
     assert "on local-cpu (measured) and" in answer.headline
     assert any(sentence.startswith("Against small it takes") for sentence in answer.sentences)
     assert {tile.label for tile in answer.tiles} >= {"Latency on v100", "Parameters", "Cost on local-cpu"}
+
+
+def test_a_change_against_the_total_is_no_cause_of_it() -> None:
+    after = review_of(DHE, CPU)
+    diff = compare_reviews(review_of(SPEC, CPU), after)
+    (one,) = diff.devices
+    assert one.change_ms > 0
+    (cause,) = [sentence for sentence in review_answer(after, diff).sentences if "Against small" in sentence]
+    assert "The greatest change is embeddings.0" in cause
+    assert "outweigh" not in cause
+    turned = replace(one, components=tuple(sorted(one.components, key=lambda row: row.change_ms)))
+    (cause,) = [s for s in review_answer(after, replace(diff, devices=(turned,))).sentences if "Against small" in s]
+    assert cause.endswith(", which others outweigh.")
 
 
 def test_without_another_target_there_is_no_comparison() -> None:
