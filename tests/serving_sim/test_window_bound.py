@@ -36,12 +36,14 @@ def correct_in_sla(plan: Plan, policy: PolicyChoice) -> float:
     return float((accuracy_P[traced.path_N] * traced.size_N)[good_N].sum())
 
 
+@pytest.mark.filterwarnings("ignore:policy.options.floor")
 @given(plan=plans(), policy=st.sampled_from(EVERY_POLICY))
 @settings(max_examples=40, deadline=None)
 def test_no_policy_beats_the_bound(plan: Plan, policy: PolicyChoice) -> None:
     assert correct_in_sla(plan, policy) <= bound_of(plan) * (1 + 1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:policy.options.floor")
 @given(plan=plans(), policy=st.sampled_from(EVERY_POLICY[-2:]))
 @settings(max_examples=30, deadline=None)
 def test_no_policy_that_learns_or_refuses_beats_the_bound_without_windows(plan: Plan, policy: PolicyChoice) -> None:
