@@ -125,7 +125,7 @@ def _steps(plan: Plan, tables: PathTables) -> Records:
     steps_X["gap_ms"], steps_X["cold"] = np.inf, 1.0
     conditions_XF = conditions_of([path.latency for path in paths] + [shard.latency for shard in shards])
     if conditions_XF.size:
-        for place, name in enumerate(("gap_ms", "cold", "correlation", "sigma")):
+        for place, name in enumerate(("gap_ms", "cold", "added_ms", "correlation", "sigma")):
             steps_X[name] = conditions_XF[:, place]
     own_P = steps_X[: len(paths)]
     own_P["first_shard"], own_P["end_shard"] = (len(paths) + ends for ends in _ends([len(p.shards) for p in paths]))

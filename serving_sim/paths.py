@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from profiles.errors import InputError
 from serving_sim.ids import hit_rate
-from serving_sim.kernels import PathArrays
+from serving_sim.kernels import SIGMA, PathArrays
 from serving_sim.misses import MissEffect, Misses
 from serving_sim.plan import Cache, LatencyTable, Path, Plan
 from serving_sim.reliability import closed_paths
@@ -139,17 +139,13 @@ def _is_uncertain(plan: Plan, device: str) -> bool:
 
 def conditions_of(latencies: Sequence[LatencyTable]) -> NDArray[np.float64]:
     """The rows of `conditions_PF`; none where service depends neither on idleness nor on the query before."""
-    rows = [
-        (
-            latency.idle_gap.after_ms if latency.idle_gap else np.inf,
-            latency.idle_gap.factor if latency.idle_gap else 1.0,
-            latency.correlation if latency.sigma else 0.0,
-            latency.sigma,
-        )
-        for latency in latencies
-    ]
-    is_none = all(np.isinf(after_ms) and not correlation for after_ms, _, correlation, _ in rows)
-    return np.array([] if is_none else rows, dtype=np.float64).reshape(-1, 4)
+    rows = []
+    for latency in latencies:
+        gap, correlation = latency.idle_gap, latency.correlation if latency.sigma else 0.0
+        idle = (gap.after_ms, gap.factor, gap.added_ms) if gap else (np.inf, 1.0, 0.0)
+        rows.append((*idle, correlation, latency.sigma))
+    is_none = all(np.isinf(after_ms) and not correlation for after_ms, _, _, correlation, _ in rows)
+    return np.array([] if is_none else rows, dtype=np.float64).reshape(-1, 1 + SIGMA)
 
 
 def _spread(path: Path, effect: MissEffect | None) -> Spread:

@@ -14,6 +14,8 @@ from profiles.units import MS_PER_S
 from serving_sim.events import batching_of
 from serving_sim.fluid_bound import FluidRows, best_prices, bound_at, collect_rows
 from serving_sim.kernels import (
+    COLD,
+    CORRELATION,
     FIRST_MS,
     SPLIT,
     Chunk,
@@ -91,7 +93,7 @@ class RunBound:
 def start_bound(plan: Plan, tables: PathTables, rule: Rule, events: EventPlan | None, warmup: int) -> RunBound | None:
     """The bound of a run of the plan; none where a service may take less time than its draws say."""
     conditions_PF, load = tables.arrays.conditions_PF, plan.workload
-    if not (np.all(conditions_PF[:, 1] >= 1) and np.all(conditions_PF[:, 2] == 0)):
+    if not (np.all(conditions_PF[:, COLD] >= 1) and np.all(conditions_PF[:, CORRELATION] == 0)):
         return None
     paths, splits = cheapest_paths(tables.arrays, rule, events), rule.kind == SPLIT
     down = tuple(

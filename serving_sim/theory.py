@@ -2,7 +2,8 @@
 
 Times are in one unit of the caller's choice, rates in its inverse. Waits are in the queue, service not included.
 Sources: A. K. Erlang 1917 (M/M/c), Pollaczek 1930 and Khinchine 1932 (M/G/1), L. Takács 1962 (moments of its wait),
-D. J. Daley 1968 (asymptotic variance in M/M/1); any queueing textbook.
+P. D. Welch 1964 (M/G/1 whose first service after idleness is another), D. J. Daley 1968 (asymptotic variance in M/M/1);
+any queueing textbook.
 """
 
 import math
@@ -16,6 +17,7 @@ __all__ = [
     "lognormal_moments",
     "md1_mean_wait",
     "mg1_asymptotic_variance",
+    "mg1_exceptional_first_mean_wait",
     "mg1_mean_wait",
     "mg1_wait_moments",
     "mmc_mean_wait",
@@ -48,6 +50,20 @@ def mg1_mean_wait(arrival_rate: float, mean_service: float, service_cv: float) -
 def md1_mean_wait(arrival_rate: float, mean_service: float) -> float:
     """M/D/1: M/G/1 with the same service time for all."""
     return mg1_mean_wait(arrival_rate, mean_service, 0.0)
+
+
+def mg1_exceptional_first_mean_wait(
+    arrival_rate: float, service_moments: Sequence[float], first_moments: Sequence[float]
+) -> float:
+    """M/G/1 where a query that finds the server idle is served in another time S0 than those that wait, S.
+
+    `rate E S^2 / (2 (1 - load)) + rate (E S0^2 - E S^2) / (2 (1 - load + rate E S0))` (Welch 1964); both times by their
+    first two moments.
+    """
+    load = arrival_rate * service_moments[0]
+    _require_stable(1, load)
+    more = (first_moments[1] - service_moments[1]) / (1 - load + arrival_rate * first_moments[0])
+    return arrival_rate / 2 * (service_moments[1] / (1 - load) + more)
 
 
 def mg1_wait_moments(arrival_rate: float, service_moments: Sequence[float]) -> tuple[float, float, float]:

@@ -77,6 +77,9 @@ CORRECT, CORRECT_IN_SLA, WAIT_MS, LATENCY_MS, FIRST_MS, LAST_FINISH_MS = 0, 1, 2
 # The path of a query that was refused.
 REFUSAL = -1
 
+# Columns of `PathArrays.conditions_PF`.
+GAP_MS, COLD, ADDED_MS, CORRELATION, SIGMA = 0, 1, 2, 3, 4
+
 # What a device that no step takes would need: longer than any run.
 NEVER_MS = 1e300
 
@@ -85,8 +88,8 @@ class PathArrays(NamedTuple):
     """Paths and devices as arrays. `spread_P` is a path's row of the chunk's factors; its table holds [first, last].
 
     `uncertain_D` is 1 for devices with a path whose service times scatter. `conditions_PF` has no row, or one per path:
-    idle time (ms) beyond which a server is cold, factor of a cold one, lag-1 correlation on a device of the logs of the
-    lognormal factors (0: none), their sigma.
+    idle time (ms) beyond which a server is cold, factor of a cold one and what it adds (ms), lag-1 correlation on a
+    device of the logs of the lognormal factors (0: none), their sigma.
     """
 
     service_ms_SP: Floats

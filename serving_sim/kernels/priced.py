@@ -256,12 +256,13 @@ def serve_priced(
             continue
         device, factor = device_P[path], factor_KN[spread_P[path], query]
         start_ms, server = max(now_ms, next_ms_D[device]), next_server_D[device]
+        service_ms = service_ms_SP[size, path] * factor
         if conditions_PF.size:
             idle_ms = start_ms - next_ms_D[device]
             residual_D = queues.residual_D
-            change, residual_D[device] = condition_on(conditions_PF, path, factor, idle_ms, residual_D[device])
-            factor *= change
-        service_ms = service_ms_SP[size, path] * factor
+            change, added_ms, residual = condition_on(conditions_PF, path, factor, idle_ms, residual_D[device])
+            service_ms, residual_D[device] = service_ms * change + added_ms, residual
+            factor = service_ms / service_ms_SP[size, path]
         if uncertain_D[device]:
             mean_ms = service_ms_SP[size, path] * ratio_P[path]
             _note_query((device, server, path), now_ms, start_ms, mean_ms, factor, waits, learned)

@@ -288,8 +288,8 @@ def serve_chunk(
         start_ms = max(now_ms, next_ms_D[device])
         if conditions_PF.size:
             factor, idle_ms = factor_KN[spread_P[path], query], start_ms - next_ms_D[device]
-            change, residual_D[device] = condition_on(conditions_PF, path, factor, idle_ms, residual_D[device])
-            service_ms *= change
+            change, added_ms, residual = condition_on(conditions_PF, path, factor, idle_ms, residual_D[device])
+            service_ms, residual_D[device] = service_ms * change + added_ms, residual
         if estimates and uncertain_D[device]:
             note_query(device, next_server_D[device], now_ms, start_ms, service_ms_SP[size, path], ring)
         next_ms_D[device] = start_ms + service_ms

@@ -17,15 +17,20 @@ __all__ = ["IdleGap", "LatencyTable"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class IdleGap:
-    """A query that finds its server idle for more than `after_ms` takes `factor` times as long."""
+    """A query that finds its server idle for more than `after_ms` takes `factor` times as long and `added_ms` more.
+
+    What is added is the same for every query: caches that fill again do not scatter as the query does.
+    """
 
     __pydantic_config__: ClassVar = STRICT
     after_ms: float
-    factor: float
+    factor: float = 1.0
+    added_ms: float = 0.0
 
     def __post_init__(self) -> None:
         require_at_least("after_ms", self.after_ms, 0)
         require_positive("factor", self.factor)
+        require_at_least("added_ms", self.added_ms, 0)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

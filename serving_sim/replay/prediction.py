@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from serving_sim.kernels import PathArrays, Rule
-from serving_sim.paths import compile_paths, service_ms
+from serving_sim.kernels import CORRELATION, PathArrays, Rule
+from serving_sim.paths import compile_paths, conditions_of, service_ms
 from serving_sim.plan import Plan
 from serving_sim.policies import PolicyLike, as_policy, fixed_rule, routing_context
 from serving_sim.replay.calibration import Calibration
@@ -109,16 +109,15 @@ def _plain(arrays: PathArrays) -> PathArrays:
     return arrays._replace(
         spread_P=np.arange(len(arrays.device_P)),
         uncertain_D=np.ones_like(arrays.uncertain_D),
-        conditions_PF=np.empty((0, 4)),
+        conditions_PF=conditions_of(()),
     )
 
 
 def _idle_conditions(plan: Plan) -> Floats:
-    """The idle gap of each path; nothing where none has one. Correlation is in the residuals already."""
-    gaps = [path.latency.idle_gap for path in plan.paths]
-    if not any(gaps):
-        return np.empty((0, 4))
-    return np.array([(gap.after_ms, gap.factor, 0.0, 0.0) if gap else (np.inf, 1.0, 0.0, 0.0) for gap in gaps])
+    """The idle gap of each path. Correlation is in the residuals already."""
+    conditions_PF = conditions_of([path.latency for path in plan.paths])
+    conditions_PF[:, CORRELATION] = 0.0
+    return conditions_PF
 
 
 def _blocks(residual_N: Floats, count: int, rng: np.random.Generator) -> Floats:

@@ -11,7 +11,7 @@ import numpy as np
 
 from profiles.units import MS_PER_S
 from serving_sim.kernels import MOST_WAITING, Chunk
-from serving_sim.paths import compile_paths
+from serving_sim.paths import compile_paths, conditions_of
 from serving_sim.plan import Plan
 from serving_sim.policies import PolicyLike, as_policy, routing_context
 from serving_sim.replay.board import BoardArrays
@@ -121,7 +121,7 @@ def start_router(plan: Plan, policy: PolicyLike | None, board: BoardArrays, bega
     arrays = tables.arrays._replace(
         uncertain_D=np.ones(len(plan.devices), dtype=np.int64),
         spread_P=np.zeros(len(plan.paths), dtype=np.int64),
-        conditions_PF=np.empty((0, 4)),
+        conditions_PF=conditions_of(()),
     )
     rule = as_policy(plan.policy if policy is None else policy).compile(routing_context(plan))
     run = start_run(arrays, rule, qps=plan.workload.qps, sla_ms=plan.workload.slas_ms)

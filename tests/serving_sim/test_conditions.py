@@ -36,6 +36,18 @@ def test_a_query_that_finds_the_server_cold_takes_longer(policy: str) -> None:
     assert traced.service_ms_N == pytest.approx(np.where(cold, 1.35, 1.0))
 
 
+@pytest.mark.parametrize("correlation", [0.0, 0.6])
+@pytest.mark.parametrize("policy", ["static", "table-switch", "headroom"])
+def test_a_time_added_after_idleness_comes_on_top_of_scatter(policy: str, correlation: float) -> None:
+    table = LatencyTable(sizes=(1,), mean_ms=(1.0,), spread="lognormal", sigma=0.5, correlation=correlation)
+    cold = replace(table, idle_gap=IdleGap(after_ms=2.0, factor=2.0, added_ms=0.3))
+    plain, traced = (trace_run(one_path(one, policy=policy)) for one in (table, cold))
+    is_cold_N = idle_before_ms(traced) > 2.0
+    assert 0.1 < is_cold_N.mean() < 0.9
+    expected_ms_N = plain.service_ms_N * np.where(is_cold_N, 2.0, 1.0) + np.where(is_cold_N, 0.3, 0.0)
+    assert traced.service_ms_N == pytest.approx(expected_ms_N)
+
+
 def test_of_several_servers_the_one_that_idled_longest_serves() -> None:
     gap = IdleGap(after_ms=1e9, factor=9.0)
     plan = one_path(LatencyTable(sizes=(1,), mean_ms=(1.0,), idle_gap=gap), servers=3)
@@ -60,14 +72,12 @@ def test_chunks_change_nothing_and_plans_without_conditions_none_either() -> Non
 
 
 def test_the_bound_is_left_out_where_service_may_be_faster_than_drawn() -> None:
-    slow, fast = (IdleGap(after_ms=1.0, factor=factor) for factor in (1.5, 0.5))
+    gaps = (IdleGap(after_ms=1.0, factor=1.5), IdleGap(after_ms=1.0, added_ms=0.5), IdleGap(after_ms=1.0, factor=0.5))
     shares = [
-        simulate(one_path(LatencyTable(sizes=(1,), mean_ms=(1.0,), idle_gap=gap))).fluid_bound_share
-        for gap in (slow, fast)
+        simulate(one_path(LatencyTable(sizes=(1,), mean_ms=(1.0,), idle_gap=gap))).fluid_bound_share for gap in gaps
     ]
-    assert shares[0] is not None
-    assert shares[0] <= 1
-    assert shares[1] is None
+    assert all(share is not None and share <= 1 for share in shares[:2])
+    assert shares[2] is None
 
 
 def test_a_policy_that_prices_device_time_follows_both() -> None:

@@ -74,7 +74,7 @@ def test_so_it_does_on_cold_servers_and_with_correlated_scatter(plan: Plan, serv
         spread="lognormal",
         sigma=0.6,
         correlation=0.7,
-        idle_gap=IdleGap(after_ms=1.0, factor=1.4),
+        idle_gap=IdleGap(after_ms=1.0, factor=1.4, added_ms=0.3),
     )
     changed = replace(
         plan,
@@ -97,6 +97,15 @@ def test_a_rule_by_prices_comes_to_the_same_in_the_general_loop(qps: float) -> N
     safe = replace(plan, devices=tuple(replace(one, mtbf_s=1e15, repair_s=1.0) for one in plan.devices))
     assert_alike(trace_run(safe), trace_run(plan))
     assert_alike(trace_run(safe, options=SimulationOptions(chunk_queries=7)), trace_run(plan))
+
+
+@pytest.mark.parametrize("servers", [1, 2])
+def test_a_rule_by_prices_serves_alike_on_cold_servers_too(servers: int) -> None:
+    gap = IdleGap(after_ms=1.0, factor=1.2, added_ms=0.3)
+    plan = replace(one_path(servers=servers), policy=PolicyChoice(name="headroom", options={"refuse": False}))
+    table = replace(plan.paths[0].latency, spread="lognormal", sigma=0.4, correlation=0.5, idle_gap=gap)
+    cold = replace(plan, paths=(replace(plan.paths[0], latency=table),))
+    assert_alike(served_in_general(cold), trace_run(cold))
 
 
 def test_a_rule_by_prices_keeps_away_from_a_device_that_is_down() -> None:

@@ -111,6 +111,7 @@ def test_a_wrong_plan_names_the_key(change: dict[str, Any], complaint: str) -> N
         (LatencyTable, {"sizes": (1,), "mean_ms": (1,), "miss_shares": (0.5, 0.5)}, "miss_shares"),
         (IdleGap, {"after_ms": -1, "factor": 1}, "after_ms"),
         (IdleGap, {"after_ms": 1, "factor": 0}, "factor"),
+        (IdleGap, {"after_ms": 1, "added_ms": -0.1}, "added_ms"),
         (Device, {"name": "d", "mtbf_s": 1}, "mtbf_s"),
         (Device, {"name": "d", "mtbf_s": 1, "repair_s": 0}, "repair_s"),
         (Device, {"name": "d", "warm_up_factor": 0.5}, "warm_up_factor"),

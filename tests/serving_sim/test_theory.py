@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 from typing import Literal
 
 import pytest
@@ -6,13 +7,14 @@ import pytest
 from profiles.errors import InputError
 from serving_sim.engine import SimulationOptions, simulate
 from serving_sim.metrics import SimulationResult
-from serving_sim.plan import Device, LatencyTable, Path, Plan, PolicyChoice, Sizes, Workload
+from serving_sim.plan import Device, IdleGap, LatencyTable, Path, Plan, PolicyChoice, Sizes, Workload
 from serving_sim.theory import (
     erlang_c,
     exponential_moments,
     lognormal_moments,
     md1_mean_wait,
     mg1_asymptotic_variance,
+    mg1_exceptional_first_mean_wait,
     mg1_mean_wait,
     mg1_wait_moments,
     mmc_mean_wait,
@@ -65,6 +67,25 @@ def test_constant_service_waits_as_pollaczek_and_khinchine_say(load: float) -> N
 def test_lognormal_service_waits_as_pollaczek_and_khinchine_say() -> None:
     result = run(queue(load=0.5, spread="lognormal", sigma=0.5, queries=4_000_000))
     assert result.mean_wait_ms == pytest.approx(mg1_mean_wait(0.5, 1.0, math.sqrt(math.exp(0.25) - 1)), rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("load", "policy"), [(0.2, "static"), (0.7, "static"), (0.4, "table-switch"), (0.7, "headroom")]
+)
+def test_a_time_added_after_any_idleness_waits_as_welch_says(load: float, policy: str) -> None:
+    mean, second, *_ = lognormal_moments(1.0, 0.5)
+    added_ms = 0.8
+    plan = queue(load=load, spread="lognormal", sigma=0.5, queries=2_000_000)
+    table = replace(plan.paths[0].latency, idle_gap=IdleGap(after_ms=0, added_ms=added_ms))
+    keeps_all = PolicyChoice(name=policy, options={"refuse": False} if policy == "headroom" else {})
+    result = run(replace(plan, paths=(replace(plan.paths[0], latency=table),), policy=keeps_all))
+    first = (mean + added_ms, second + 2 * added_ms * mean + added_ms**2)
+    assert result.mean_wait_ms == pytest.approx(mg1_exceptional_first_mean_wait(load, (mean, second), first), rel=0.01)
+
+
+def test_a_first_service_like_all_others_waits_as_pollaczek_and_khinchine_say() -> None:
+    moments = exponential_moments(2.0)
+    assert mg1_exceptional_first_mean_wait(0.3, moments, moments) == pytest.approx(mg1_mean_wait(0.3, 2.0, 1.0))
 
 
 def test_utilisation_is_the_offered_load_and_queries_in_flight_follow_littles_law() -> None:

@@ -38,7 +38,7 @@ def _record(whole: str = "", real: str = "") -> np.dtype[Any]:
 
 # A path's shards are the steps from `first_shard` up to `end_shard`; a shard has none, and no accuracy. What follows
 # the accuracy is as in `PathArrays.conditions_PF`.
-STEP = _record("device spread first_shard end_shard", "accuracy gap_ms cold correlation sigma")
+STEP = _record("device spread first_shard end_shard", "accuracy gap_ms cold added_ms correlation sigma")
 # Its servers and outages likewise. A device `expects` where a router can only expect a wait, and `restarts` where
 # queries that lost their server wait for it.
 DEVICE = np.dtype(

@@ -85,10 +85,10 @@ def _start(place: int, last: int, samples: int, now_ms: float, plan: EventPlan, 
             query.start_ms = now_ms
         next_part = part.after
     mean_ms, idle_ms = plan.service_ms_SX[samples, number], now_ms - server.free_ms
-    change, queue.residual = condition(
-        factor, idle_ms, step.gap_ms, step.cold, step.correlation, step.sigma, queue.residual
+    change, added_ms, queue.residual = condition(
+        factor, idle_ms, step.gap_ms, step.cold, step.added_ms, step.correlation, step.sigma, queue.residual
     )
-    service_ms = mean_ms * factor * change
+    service_ms = mean_ms * factor * change + added_ms
     if now_ms < server.warm_ms:
         service_ms *= plan.devices_D[server.device].warm_up_factor
     server.batch, server.start_ms, server.mean_ms, server.service_ms = first, now_ms, mean_ms, service_ms
