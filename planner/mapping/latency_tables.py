@@ -1,14 +1,12 @@
 """A path's latency over query sizes, from the cost model."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
 
 from planner.cost_model.composition import CostModel, ModelLatency
 from planner.cost_model.scatter import IDLED_MS
 from representations.specs import ModelSpec
-from serving_sim.paths import service_ms
 from serving_sim.plan import IdleGap, LatencyTable
 
 __all__ = ["latency_table", "query_sizes"]
@@ -31,14 +29,13 @@ def latency_table(
     zipf: Mapping[str, float] | float,
     *,
     resident_bytes: int | None = None,
-    typical_size: float | None = None,
 ) -> tuple[LatencyTable, ModelLatency, tuple[str, ...]]:
     """The table, the prediction behind it, and notes.
 
     A larger query never takes less time: where the predictions fall, the value before stays. Predictions are labels,
     25th percentiles without a neighbour on the core; the table holds the means of queries as they come, by what the
-    device's measurements say of them (`planner.cost_model.scatter`). `resident_bytes` is what all paths on the device
-    take. With a `typical_size` the table knows idleness: what a call takes longer after it, as a factor at that size.
+    device's measurements say of them (`planner.cost_model.scatter`), with what a query takes longer after idleness.
+    `resident_bytes` is what all paths on the device take.
     """
     sizes = query_sizes(largest)
     predicted = cost_model.predict_model(model, sizes, device, zipf, resident_bytes=resident_bytes)
@@ -52,11 +49,8 @@ def latency_table(
         high_ms=tuple((to_mean * high).tolist()),
         spread="lognormal" if sigma > 0 else "none",
         sigma=sigma,
+        idle_gap=IdleGap(after_ms=IDLED_MS / 2, added_ms=scatter.idled_ms) if scatter.idled_ms > 0 else None,
     )
-    if typical_size is not None and scatter.idled_ms > 0:
-        typical_ms = float(service_ms(table, np.array([typical_size]))[0])
-        gap = IdleGap(after_ms=IDLED_MS / 2, factor=1 + scatter.idled_ms / typical_ms)
-        table = replace(table, idle_gap=gap)
     return table, predicted, _notes(model.name, device, predicted, float(np.max(mean / predicted.mean_ms)) - 1)
 
 

@@ -8,7 +8,6 @@ from planner.mapping.latency_tables import latency_table
 from planner.study import DeviceSection
 from profiles.units import format_bytes
 from serving_sim.plan import Device, Path, Plan, PolicyChoice, Workload
-from serving_sim.sizes import mean_size
 
 __all__ = ["mapped_plan"]
 
@@ -65,7 +64,6 @@ def _paths(
                 workload.largest_size,
                 zipf,
                 resident_bytes=_resident(candidates),
-                typical_size=mean_size(workload.sizes),
             )
             notes += remarks
             word = one.representation if kinds.count(one.representation) == 1 else one.name

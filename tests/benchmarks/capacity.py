@@ -127,8 +127,7 @@ class _Setting:
 
     def table(self, spec: ModelSpec, cost_model: CostModel) -> LatencyTable:
         """As a plan gets it."""
-        typical = mean_size(_SIZES_OF_QUERIES)
-        return latency_table(cost_model, spec, self.device, _LARGEST, self.data.zipf, typical_size=typical)[0]
+        return latency_table(cost_model, spec, self.device, _LARGEST, self.data.zipf)[0]
 
 
 def _measure(quick: bool) -> Figures:

@@ -9,6 +9,7 @@ from planner.cost_model.scatter import Scatter
 from planner.mapping.latency_tables import latency_table, query_sizes
 from profiles.component import Component
 from representations.components import work_of
+from serving_sim.plan import IdleGap
 from tests.planner.mapping.pools import tiny_base
 
 
@@ -62,10 +63,14 @@ def test_predicted_quartiles_become_means_of_what_the_simulator_draws() -> None:
     assert table.mean_ms[0] * np.quantile(draws, 0.25) == pytest.approx(predicted.mean_ms[0], rel=2e-3)
 
 
-def test_what_a_call_takes_longer_after_idleness_is_a_factor_at_the_typical_size() -> None:
+def test_what_a_call_takes_longer_after_idleness_is_added_whatever_its_size() -> None:
     cost_model = CostModel(models={"cpu": FallingDevice()}, work=work_of)
-    table, _, _ = latency_table(cost_model, tiny_base(), "cpu", 8, 0.0, typical_size=3.0)
-    assert table.idle_gap is not None
-    assert table.idle_gap.after_ms == 2
-    assert (table.idle_gap.factor - 1) * table.mean_ms[0] == pytest.approx(0.5)
-    assert latency_table(cost_model, tiny_base(), "cpu", 8, 0.0)[0].idle_gap is None
+    table, _, _ = latency_table(cost_model, tiny_base(), "cpu", 8, 0.0)
+    assert table.idle_gap == IdleGap(after_ms=2, added_ms=0.5)
+
+
+def test_a_device_without_calls_after_pauses_says_nothing_of_idleness() -> None:
+    device = FallingDevice()
+    device.scatter = Scatter(sigma=0.07)
+    table, _, _ = latency_table(CostModel(models={"cpu": device}, work=work_of), tiny_base(), "cpu", 8, 0.0)
+    assert table.idle_gap is None
