@@ -4,7 +4,7 @@ Shape suffixes: N queries, D devices.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ class Calibration:
     """The plan with latency tables as observed (handover included), and per device in the plan's order:
 
     `dispatch_ms_D`, by which every query of a busy period is late, and `residual_D`, observed over fitted service time
-    of the queries in their order.
+    of the queries in their order, without what idleness added.
     """
 
     plan: Plan
@@ -149,5 +149,5 @@ def _path_object(path: Path) -> dict[str, Any]:
         "mean_ms": list(table.mean_ms),
         "sigma": table.sigma,
         "correlation": table.correlation,
-        "idle_gap": None if gap is None else {"after_ms": gap.after_ms, "factor": gap.factor},
+        "idle_gap": None if gap is None else asdict(gap),
     }

@@ -30,8 +30,8 @@ _MEANING = """\
   medians: how long a query takes from its arrival to an idle server, and between two queries on a busy one. All queries
   but the first hundredth. Goal: p50 and p99 within 5 % at load 0.3 and 0.6, within 12 % at 0.8, violations within
   1 point.
-- **prediction**: the run is cut into segments of half a second. The odd ones calibrate: latency over size and path, a
-  factor after idleness, dispatch, and residuals, redrawn in blocks of 100 queries (20 times, means are shown). The even
+- **prediction**: the run is cut into segments of half a second. The odd ones calibrate: latency over size and path,
+  what idleness costs, dispatch, and residuals, redrawn in blocks of 100 queries (20 times, means are shown). The even
   ones are judged. Routing is simulated too. Goal: p50 within 10 %, p99 within 15 % or 1.5 times the run's own spread,
   violations within 2 points, at load 0.3 and 0.6; 0.8 is reported.
 - **own spread**: the odd segments, as measured, against the even ones. A machine that is shared drifts within seconds,
@@ -148,11 +148,18 @@ def _remarks(run: Mapping[str, Any]) -> str:
     )
     scatter = "; ".join(
         f"{path['name']}: sigma {path['sigma']:.2f}, correlation {path['correlation']:.2f}"
-        + (f", {path['idle_gap']['factor']:.2f}x after {path['idle_gap']['after_ms']:g} ms" if path["idle_gap"] else "")
+        + _after_idleness(path["idle_gap"])
         for path in found["paths"]
     )
     lateness = f"generator late by {significant(late['p50'], 2)} ms (p50), {significant(late['p99'], 2)} ms (p99)"
     return bullets([f"busy: {busy}; {lateness}", costs, scatter, *found["notes"]])
+
+
+def _after_idleness(gap: Mapping[str, float] | None) -> str:
+    if gap is None:
+        return ""
+    cost = f"+{gap['added_ms']:.2f} ms" if gap["added_ms"] else f"{gap['factor']:.2f}x"
+    return f", {cost} after {gap['after_ms']:g} ms"
 
 
 def _paths(replayed: Mapping[str, Any]) -> str:

@@ -23,8 +23,32 @@ def test_a_factor_after_idleness_is_found_with_where_it_begins() -> None:
     service_ms_N = (0.2 + 0.01 * SIZES) * SCATTER * np.where(idle_ms_N > 8, 1.35, 1.0)
     gap = fit_service(SIZES, service_ms_N, idle_ms_N).idle_gap
     assert gap is not None
-    assert gap.after_ms == 8.0
+    assert (gap.after_ms, gap.added_ms) == (8.0, 0.0)
     assert gap.factor == pytest.approx(1.35, rel=0.03)
+
+
+@pytest.mark.parametrize("count", [150, 2000])
+def test_a_time_added_after_idleness_is_found_with_where_it_begins(count: int) -> None:
+    idle_ms_N = RNG.uniform(0, 12, count)
+    own_ms_N = (0.2 + 0.01 * SIZES[:count]) * SCATTER[:count]
+    fit = fit_service(SIZES[:count], own_ms_N + np.where(idle_ms_N > 4, 0.4, 0.0), idle_ms_N)
+    assert fit.idle_gap is not None
+    assert (fit.idle_gap.after_ms, fit.idle_gap.factor) == (4.0, 1.0)
+    assert fit.idle_gap.added_ms == pytest.approx(0.4, rel=0.15)
+    assert np.corrcoef(fit.residual_N, SCATTER[:count])[0, 1] > 0.9
+
+
+def test_idleness_that_costs_nothing_is_not_told_of() -> None:
+    service_ms_N = (0.2 + 0.01 * SIZES) * SCATTER
+    assert fit_service(SIZES, service_ms_N, np.linspace(0, 12, 2000)).idle_gap is None
+
+
+def test_a_query_quicker_than_what_is_added_leaves_a_residual_of_a_warm_one() -> None:
+    idle_ms_N = np.tile([0.0, 10.0], 1000)
+    service_ms_N = SCATTER + 3.0 * (idle_ms_N > 0)
+    service_ms_N[1] = 1.0
+    fit = fit_service(np.ones(2000, dtype=np.int64), service_ms_N, idle_ms_N)
+    assert fit.residual_N[1] == fit.residual_N[idle_ms_N == 0].min() > 0
 
 
 def test_a_table_never_falls_with_size() -> None:
