@@ -13,7 +13,15 @@ from planner.cost_model.estimates import Floats
 from profiles.component import Component, Work
 from profiles.errors import InputError
 
-__all__ = ["BYTES_PER_MIB", "CostDrivers", "WorkFormula", "dimensions_of", "drivers_of", "family_of"]
+__all__ = [
+    "BYTES_PER_MIB",
+    "CostDrivers",
+    "WorkFormula",
+    "dimensions_of",
+    "drivers_of",
+    "family_of",
+    "places_by_family",
+]
 
 WorkFormula = Callable[[Component], Work]
 BYTES_PER_MIB = 2**20
@@ -37,6 +45,14 @@ def family_of(component: Component) -> str:
     words = [value for _, value in component.shape if isinstance(value, str)]
     words += [word for word in (component.dtype, component.phase) if word not in ("float32", "forward")]
     return f"{component.kind}({', '.join(words)})" if words else component.kind
+
+
+def places_by_family(components: Sequence[Component]) -> dict[str, list[int]]:
+    """Where the components of each family stand, families in order of their names."""
+    places: dict[str, list[int]] = {}
+    for i, component in enumerate(components):
+        places.setdefault(family_of(component), []).append(i)
+    return dict(sorted(places.items()))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

@@ -1,40 +1,37 @@
 """The model of a measured device: exact hits are answered by the measurement, the rest by the fitted families."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from importlib import import_module
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from planner.cost_model.estimates import Estimates, Floats, LatencyProvenance
-from planner.cost_model.family import FEWEST_FOR_RESIDUAL, FamilyModel, fit_family
+from planner.cost_model.family import FamilyModel
 from planner.cost_model.features import WorkFormula, family_of
 from planner.cost_model.host_link import host_link_ms
+from planner.cost_model.lazy_families import LazyFamilies
 from planner.cost_model.plausibility import plausibility_notes, require_possible
 from planner.cost_model.scatter import Scatter
 from planner.cost_model.scatter_sources import scatter_of_profiles
-from planner.cost_model.training_rows import (
-    TrainingRows,
-    limits_of,
-    training_rows,
-)
+from planner.cost_model.training_rows import TrainingRows, limits_of, training_rows
 from profiles.component import Component
-from profiles.errors import UnknownNameError
+from profiles.errors import InputError, UnknownNameError
 from profiles.hardware import Hardware
 from profiles.records import ComponentProfile
 
-__all__ = ["FittedDeviceModel", "fit_device_model"]
+__all__ = ["FittedDeviceModel", "fit_device_model", "naming_source"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class FittedDeviceModel:
-    """Families by name and the rows they were fitted on; `notes` say what the rows' quality was.
+    """Families by name and the rows they are fitted on; `notes` say what the rows' quality was.
 
     Latencies are 25th percentiles of warm calls, in ms. `hardware` is what the device is in the catalogue; None for
     this machine.
     """
 
-    families: Mapping[str, FamilyModel]
+    families: LazyFamilies
     rows: TrainingRows
     work: WorkFormula
     hardware: Hardware | None = None
@@ -89,6 +86,11 @@ class FittedDeviceModel:
             return np.zeros(len(input_bytes))
         return host_link_ms(self.hardware, input_bytes)
 
+    def only(self, names: Collection[str]) -> "FittedDeviceModel":
+        """The same model as if none but these families had been measured."""
+        at = [i for i, component in enumerate(self.rows.components) if family_of(component) in names]
+        return replace(self, families=self.families.only(names), rows=self.rows.take(at))
+
     def _family(self, name: str) -> FamilyModel:
         if name not in self.families:
             raise UnknownNameError("cost model: component", name, self.families)
@@ -103,50 +105,38 @@ def fit_device_model(
     busy_w: float | None = None,
     hardware: Hardware | None = None,
 ) -> FittedDeviceModel:
-    """Fit every family among the measured rows of one device; the order of the rows does not matter.
+    """A model of the measured rows of one device; the order of the rows does not matter.
 
-    Rows of whole models teach nothing but how single queries scatter.
+    Each family is fitted when it is first asked for. Rows of whole models teach nothing but how single queries scatter.
 
     Raises:
         InputError: no usable row, rows of several set-ups, impossible latencies.
     """
-    from threadpoolctl import threadpool_limits
-
-    # A limit holds only for libraries that are loaded when it is set.
-    for module in ("scipy.optimize", "sklearn.ensemble", "sklearn.gaussian_process"):
-        import_module(module)
-
     profiles = tuple(profiles)
     rows, scatter = training_rows(profiles), scatter_of_profiles(profiles)
     limits = limits_of(rows.fingerprint)
     require_possible(rows, work, limits)
-    places: dict[str, list[int]] = {}
-    for i, component in enumerate(rows.components):
-        places.setdefault(family_of(component), []).append(i)
-    # The matrices are small: threads of a linear-algebra library cost four times what they save.
-    with threadpool_limits(1):
-        families = {
-            name: fit_family(
-                name,
-                [rows.components[i] for i in at],
-                rows.label_ms[at],
-                work,
-                limits,
-                seed=seed,
-                doubt_N=rows.doubt[at],
-            )
-            for name, at in sorted(places.items())
-        }
-    scarce = [f"{name} ({len(at)})" for name, at in sorted(places.items()) if len(at) < FEWEST_FOR_RESIDUAL]
-    note = f"fewer than {FEWEST_FOR_RESIDUAL} rows, so a roofline alone: {', '.join(scarce)}"
-    label = "latencies are 25th percentiles of warm calls"
     notes = (
-        label,
+        "latencies are 25th percentiles of warm calls",
         *rows.notes,
-        *plausibility_notes(rows, work, families),
+        *plausibility_notes(rows, work, limits),
         *scatter.notes,
-        *([note] if scarce else []),
     )
     return FittedDeviceModel(
-        families=families, rows=rows, work=work, hardware=hardware, scatter=scatter, busy_w=busy_w, notes=notes
+        families=LazyFamilies(rows=rows, work=work, limits=limits, seed=seed),
+        rows=rows,
+        work=work,
+        hardware=hardware,
+        scatter=scatter,
+        busy_w=busy_w,
+        notes=notes,
     )
+
+
+@contextmanager
+def naming_source(source: str) -> Iterator[None]:
+    """Complaints about rows begin with where these come from."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{source}: {error}") from error

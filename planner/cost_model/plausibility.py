@@ -1,12 +1,16 @@
 """What rows cannot be true, or need a warning: units that are off, rows far from all others, sizes that never vary."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from planner.cost_model.family import FEWEST_FOR_RESIDUAL, FamilyModel
-from planner.cost_model.features import WorkFormula, family_of
-from planner.cost_model.roofline import PhysicalLimits
+from planner.cost_model.core_model import FEWEST_FOR_RESIDUAL
+from planner.cost_model.estimates import Floats
+from planner.cost_model.features import CostDrivers, WorkFormula, drivers_of, family_of, places_by_family
+from planner.cost_model.one_thread import one_thread
+from planner.cost_model.residual import weights_of
+from planner.cost_model.roofline import PhysicalLimits, fit_roofline
 from planner.cost_model.training_rows import TrainingRows
 from profiles.errors import InputError
 from profiles.units import MS_PER_S
@@ -41,9 +45,23 @@ def require_possible(rows: TrainingRows, work: WorkFormula, limits: PhysicalLimi
             raise InputError(f"{where} is less than the {_LEAST_CALL_MS:g} ms that any call takes: is it in ms?")
 
 
-def plausibility_notes(rows: TrainingRows, work: WorkFormula, families: Mapping[str, FamilyModel]) -> tuple[str, ...]:
+def plausibility_notes(rows: TrainingRows, work: WorkFormula, limits: PhysicalLimits) -> tuple[str, ...]:
     """Warnings with their numbers; none where all rows look sound."""
-    return (*_slow(rows, work), *_far_off(families), *_constant(families), *_unmoved(rows))
+    families = [
+        _FamilyRows(name, drivers_of([rows.components[i] for i in at], work), rows.label_ms[at], rows.doubt[at])
+        for name, at in places_by_family(rows.components).items()
+    ]
+    enough = [one for one in families if len(one.label_ms) >= FEWEST_FOR_RESIDUAL]
+    scarce = [one for one in families if len(one.label_ms) < FEWEST_FOR_RESIDUAL]
+    return (*_slow(rows, work), *_far_off(families, limits), *_constant(enough), *_unmoved(enough), *_scarce(scarce))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _FamilyRows:
+    name: str
+    drivers: CostDrivers
+    label_ms: Floats
+    doubt: Floats
 
 
 def _slow(rows: TrainingRows, work: WorkFormula) -> list[str]:
@@ -60,31 +78,34 @@ def _slow(rows: TrainingRows, work: WorkFormula) -> list[str]:
     ]
 
 
-def _far_off(families: Mapping[str, FamilyModel]) -> list[str]:
-    counts = {
-        name: int(np.sum(np.abs(family.core.log_ratio_N) > np.log(_FAR_OFF))) for name, family in families.items()
-    }
-    found = ", ".join(f"{name} ({count})" for name, count in sorted(counts.items()) if count)
-    return [f"rows more than {_FAR_OFF:g} times off their family's roofline: {found}"] if found else []
+def _far_off(families: Sequence[_FamilyRows], limits: PhysicalLimits) -> list[str]:
+    with one_thread("scipy.optimize"):
+        counts = {one.name: int(np.sum(np.abs(_log_ratio(one, limits)) > np.log(_FAR_OFF))) for one in families}
+    found = [f"{name} ({count})" for name, count in counts.items() if count]
+    return [f"rows more than {_FAR_OFF:g} times off their family's roofline: {', '.join(found)}"] if found else []
 
 
-def _unmoved(rows: TrainingRows) -> list[str]:
-    """Families whose latency is the same at every size, as where a column was filled in or cut off."""
-    latencies: dict[str, list[float]] = {}
-    for component, label_ms in zip(rows.components, rows.label_ms.tolist(), strict=True):
-        latencies.setdefault(family_of(component), []).append(label_ms)
-    found = [
-        name for name, own in sorted(latencies.items()) if len(own) >= FEWEST_FOR_RESIDUAL and max(own) == min(own)
-    ]
-    return [f"one latency at every size: {', '.join(found)}: is it a measurement?"] if found else []
+def _log_ratio(one: _FamilyRows, limits: PhysicalLimits) -> Floats:
+    roofline = fit_roofline(one.drivers, one.label_ms, limits, weights_N=weights_of(one.doubt))
+    ratio: Floats = np.log(one.label_ms / roofline.predict(one.drivers))
+    return ratio
 
 
-def _constant(families: Mapping[str, FamilyModel]) -> list[str]:
+def _constant(families: Sequence[_FamilyRows]) -> list[str]:
     found = []
-    for name, family in sorted(families.items()):
-        core = family.core
-        spans = (core.highest_F - core.lowest_F)[: len(core.names)]
-        same = [size for size, span in zip(core.names, spans.tolist(), strict=True) if span == 0]
-        if same and len(core.log_ratio_N) >= FEWEST_FOR_RESIDUAL:
-            found.append(f"{name} ({', '.join(same)})")
+    for one in families:
+        is_same = np.ptp(one.drivers.dimensions_ND, axis=0) == 0
+        same = [size for size, is_one in zip(one.drivers.names, is_same.tolist(), strict=True) if is_one]
+        found += [f"{one.name} ({', '.join(same)})"] if same else []
     return [f"measured at one value alone, so that others are extrapolated: {'; '.join(found)}"] if found else []
+
+
+def _unmoved(families: Sequence[_FamilyRows]) -> list[str]:
+    """Families whose latency is the same at every size, as where a column was filled in or cut off."""
+    found = ", ".join(one.name for one in families if np.ptp(one.label_ms) == 0)
+    return [f"one latency at every size: {found}: is it a measurement?"] if found else []
+
+
+def _scarce(families: Sequence[_FamilyRows]) -> list[str]:
+    found = ", ".join(f"{one.name} ({len(one.label_ms)})" for one in families)
+    return [f"fewer than {FEWEST_FOR_RESIDUAL} rows, so a roofline alone: {found}"] if found else []

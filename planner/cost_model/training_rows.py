@@ -7,7 +7,7 @@ agree: on a shared machine slower samples and visits tell of the neighbours, the
 import json
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -63,6 +63,17 @@ class TrainingRows:
     fingerprint: Fingerprint
     notes: tuple[str, ...]
 
+    def take(self, rows: Sequence[int]) -> "TrainingRows":
+        """Some of the rows; the notes stay those on all."""
+        at = np.array(rows, dtype=np.int64)
+        return replace(
+            self,
+            components=tuple(self.components[i] for i in rows),
+            label_ms=self.label_ms[at],
+            relative_iqr=self.relative_iqr[at],
+            doubt=self.doubt[at],
+        )
+
 
 def component_of(profile: ComponentProfile) -> Component:
     """The component that a profile's spec describes, at the profile's batch.
@@ -75,7 +86,7 @@ def component_of(profile: ComponentProfile) -> Component:
         kind, dtype, phase = body.pop("kind"), body.pop("dtype"), body.pop("pass")
         return make_component(kind, profile.batch, body, dtype=dtype, phase=phase)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"profile {profile.path!r}: its spec describes no component: {profile.spec!r}") from error
+        raise InputError(f"profile{_path(profile)}: its spec describes no component: {profile.spec!r}") from error
 
 
 def training_rows(profiles: Iterable[ComponentProfile]) -> TrainingRows:
@@ -144,8 +155,13 @@ def _checked(profile: ComponentProfile) -> Latency:
     latency = profile.warm
     values = (latency.p25_ms, latency.median_ms) if latency else ()
     if latency is None or not all(math.isfinite(value) and value > 0 for value in values):
-        raise InputError(f"profile {profile.path!r}: warm latency must be finite and > 0, but got {values}")
+        where = f"profile{_path(profile)} of {profile.spec} at batch {profile.batch}"
+        raise InputError(f"{where}: warm latency must be finite and > 0, but got {values}")
     return latency
+
+
+def _path(profile: ComponentProfile) -> str:
+    return f" {profile.path!r}" if profile.path else ""
 
 
 def _require_one_setup(profiles: Sequence[ComponentProfile]) -> None:

@@ -8,9 +8,11 @@ from planner.cost_model.component_errors import component_errors, profile_in_sit
 from planner.cost_model.composition import CostModel
 from planner.cost_model.context import Context
 from planner.cost_model.estimates import DeviceModel
+from planner.cost_model.features import family_of
 from planner.cost_model.in_situ import InSituErrors
-from planner.cost_model.model import FittedDeviceModel, fit_device_model
+from planner.cost_model.model import FittedDeviceModel, fit_device_model, naming_source
 from planner.cost_model.noise import remeasure_with
+from planner.cost_model.training_rows import WHOLE_MODELS, component_of
 from planner.cost_model.transfer import TransferredDeviceModel, achieved_roof, is_transferable
 from planner.cost_model.unseen import UnseenDeviceModel
 from planner.cost_model.validation import ValidationReport, validate
@@ -29,7 +31,7 @@ from profiles.hardware import LOCAL_CPU
 from profiles.profile_options import ProfileOptions
 from profiles.records import ComponentProfile
 from profiles.store import ProfileStore
-from representations.components import work_of
+from representations.components import components_of, work_of
 from representations.provider import RecommendationProvider
 
 __all__ = ["device_rows", "estimated_model", "fit_cost_model", "validate_study"]
@@ -47,7 +49,7 @@ def fit_cost_model(study: Study, data: StudyData, workspace: Workspace) -> CostM
     Whole models in the store teach what components cost more inside a model than alone.
 
     Raises:
-        InputError: this machine is among the devices and has no rows yet.
+        InputError: this machine is among the devices and has no rows yet, or rows that cannot be; names their store.
     """
     models: dict[str, DeviceModel] = {}
     contexts: dict[str, Context] = {}
@@ -55,7 +57,8 @@ def fit_cost_model(study: Study, data: StudyData, workspace: Workspace) -> CostM
         devices = [device for device in study.devices if device.kind == kind]
         found = sourced_rows(study, workspace, kind)
         if rows := found.rows:
-            fitted = fit_device_model(rows, work_of, seed=study.seed, hardware=devices[0].hardware)
+            with naming_source(_sources(study, workspace)):
+                fitted = fit_device_model(rows, work_of, seed=study.seed, hardware=devices[0].hardware)
             fitted = replace(fitted, notes=(*found.notes, *fitted.notes))
             whole = _stored_models(study, data, workspace, rows[-1].fingerprint.device_key())
             models |= {device.name: replace(fitted, busy_w=_power(device)) for device in devices}
@@ -78,8 +81,8 @@ def validate_study(
 ) -> ValidationReport:
     """Held-out and composed errors on this machine, beside the noise floor of a second measurement.
 
-    A `thorough` one adds the learning curve, extrapolation, unseen skews of ids, and the components of one model of
-    each representation while it runs.
+    Families that only a calibration holds, and no candidate has, are left out. A `thorough` one adds the learning
+    curve, extrapolation, unseen skews of ids, and the components of one model of each representation while it runs.
 
     Raises:
         InputError: this machine is not among the study's devices, so there is nothing to hold the model against.
@@ -90,6 +93,7 @@ def validate_study(
     model = cost_model.models.get(name)
     if not isinstance(model, FittedDeviceModel):
         raise InputError("devices: none is this machine (kind local-cpu), so no prediction can be held against it")
+    model = model.only(_families(study, data, workspace))
     whole = _stored_models(study, data, workspace, model.rows.fingerprint.device_key())
     remeasure = remeasure_with(RecommendationProvider(), executor or InProcessExecutor(), sweep_options(study))
     with progress.stage("validating the cost model"):
@@ -100,6 +104,14 @@ def validate_study(
     unseen = replace(cost_model, models={name: UnseenDeviceModel(model)})
     with progress.stage("measuring models part by part"):
         return replace(report, in_situ=_in_situ(study, data, unseen, name))
+
+
+def _families(study: Study, data: StudyData, workspace: Workspace) -> frozenset[str]:
+    """Those that the study measured itself, and those of its candidates."""
+    stored = ProfileStore(workspace.profiles).load()
+    own = [component_of(row) for row in stored if row.provenance == "measured" and row.kind not in WHOLE_MODELS]
+    placed = [one.component for model in candidate_models(study, data) for one in components_of(model, 1)]
+    return frozenset(map(family_of, [*own, *placed]))
 
 
 def _in_situ(study: Study, data: StudyData, cost_model: CostModel, device: str) -> tuple[InSituErrors, ...]:
@@ -115,6 +127,11 @@ def _in_situ(study: Study, data: StudyData, cost_model: CostModel, device: str) 
 def _stored_models(study: Study, data: StudyData, workspace: Workspace, device_key: str) -> tuple[MeasuredModel, ...]:
     models = validation_models(candidate_models(study, data), study.sweep.whole_models)
     return stored_whole_models(models, MODEL_BATCHES, ProfileStore(workspace.profiles), device_key, zipf=data.zipf)
+
+
+def _sources(study: Study, workspace: Workspace) -> str:
+    calibration = study.sweep.profiles
+    return f"profiles in {workspace.profiles}" + (f" or {study.folder / calibration}" if calibration else "")
 
 
 def _power(device: DeviceSection) -> float | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from planner.cost_model.estimates import DeviceModel
 from planner.cost_model.features import family_of
-from planner.cost_model.model import fit_device_model
+from planner.cost_model.model import FittedDeviceModel, fit_device_model, naming_source
 from planner.cost_model.traffic import in_context
 from planner.cost_model.training_rows import WHOLE_MODELS, component_of
 from planner.pipeline.modelling import estimated_model
@@ -79,7 +79,7 @@ def device_models(
     Devices that are here come first, so that those of their class can be estimated from them.
 
     Raises:
-        InputError: profiles of another set-up, or a device of which nothing is known.
+        InputError: profiles of another set-up, rows that cannot be, or a device of which nothing is known.
     """
     from profiles.executors.in_process import InProcessExecutor
 
@@ -90,7 +90,8 @@ def device_models(
         stored = _Stored(device=device, is_here=device.kind in here, sources=sources)
         rows, source, notes = stored.rows()
         run = _Measuring(device=device, sources=sources, progress=progress)
-        missing = run.missing(needed, rows) if stored.is_here and sources.measure else ()
+        with naming_source(source):
+            missing = run.missing(needed, rows) if stored.is_here and sources.measure else ()
         watts = None
         if missing:
             measured, watts = run.measure(missing)
@@ -98,7 +99,10 @@ def device_models(
             rows = (*rows, *measured)
         estimated = _estimated(device, found)
         if rows:
-            fitted = fit_device_model(rows, work_of, hardware=device.hardware, busy_w=_busy_w(device))
+            with naming_source(source):
+                fitted = fit_device_model(rows, work_of, hardware=device.hardware, busy_w=_busy_w(device))
+            if estimated is None:
+                _require_known(needed, fitted, f"device {device.name!r}: {source}", is_measuring=sources.measure)
             model: DeviceModel = ReviewedDeviceModel(
                 fitted=fitted, estimated=estimated, stand_ins=run.stand_ins(missing), power_w=_busy_w(device)
             )
@@ -117,7 +121,15 @@ def _advice(profiles: Path | None) -> str:
     if profiles is None:
         return "give --profiles, or let it be measured"
     held = sorted({row.device for row in ProfileStore(profiles).load()})
-    return f"{profiles} holds profiles of {', '.join(held) or 'no device'}; let it be measured"
+    content = f"profiles of {', '.join(held)}" if held else "no profiles"
+    return f"{profiles} holds {content}; let it be measured"
+
+
+def _require_known(needed: Sequence[Component], fitted: FittedDeviceModel, where: str, *, is_measuring: bool) -> None:
+    lacking = sorted({family_of(one) for one in needed} - set(fitted.families))
+    if lacking:
+        advice = "" if is_measuring else "; let them be measured"
+        raise InputError(f"{where}: nothing of {', '.join(lacking)}, and nothing of the device is published{advice}")
 
 
 def _components(subjects: Sequence[Subject], batches: Sequence[int]) -> tuple[Component, ...]:

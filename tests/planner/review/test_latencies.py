@@ -1,5 +1,8 @@
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,8 +13,11 @@ from planner.review.pricing import review_model
 from planner.review.reviewed_device import ReviewedDeviceModel, cut_to_fit
 from planner.review.subject import subject_of_spec
 from planner.study import DeviceSection
-from profiles.component import make_component
+from profiles.component import Component, make_component
 from profiles.errors import InputError, UnknownNameError
+from profiles.fingerprint import current_fingerprint
+from profiles.hardware import LOCAL_CPU
+from profiles.records import ComponentProfile, Latency
 from profiles.store import ProfileStore
 from representations.components import components_of, work_of
 from tests.planner.cost_model.synthetic import FINGERPRINT, linears, profile_of, profiles_of
@@ -70,7 +76,7 @@ def test_without_measurements_nothing_is_known_of_this_machine() -> None:
 
 def test_profiles_of_another_device_are_named_where_one_is_missing(tmp_path: Path) -> None:
     sources = replace(QUICK, profiles=tmp_path, measure=False)
-    with pytest.raises(InputError, match="holds profiles of no device; let it be measured"):
+    with pytest.raises(InputError, match="holds no profiles; let it be measured"):
         device_models([SUBJECT], [16], [CPU], sources, QuietProgress())
     elsewhere = replace(FINGERPRINT, device="v100")
     ProfileStore(tmp_path).append(profile_of(linears([(4, 4)], (1,))[0], 1.0, fingerprint=elsewhere))
@@ -87,6 +93,41 @@ def test_a_table_that_is_too_large_is_cut_and_what_it_says_is_a_prediction() -> 
     assert "too large for this machine, so cut: embedding of 1,000 rows as embedding of 500 rows" in " ".join(
         review.devices[0].notes
     )
+
+
+def here_rows(*components: Component) -> list[ComponentProfile]:
+    return [profile_of(one, 0.1, fingerprint=current_fingerprint(LOCAL_CPU, 1)) for one in components]
+
+
+def stored(folder: Path, rows: Sequence[ComponentProfile]) -> LatencySources:
+    store = ProfileStore(folder)
+    for row in rows:
+        store.append(row)
+    return replace(QUICK, profiles=folder, measure=False)
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"spec": '{"dtype":"float32","kind":"wavelet","pass":"forward"}'}, "component kind: unknown name 'wavelet'"),
+        ({"spec": '{"width":3}'}, "its spec describes no component"),
+        (
+            {"warm": Latency(p25_ms=math.nan, median_ms=1.0, iqr_ms=0.1, n=9, visits=3)},
+            r"\"kind\":\"linear\".* must be finite and > 0",
+        ),
+    ],
+)
+def test_a_row_that_cannot_be_is_named_with_its_store(tmp_path: Path, change: dict[str, Any], complaint: str) -> None:
+    (row,) = here_rows(*linears([(8, 8)], (1,)))
+    sources = stored(tmp_path, [replace(row, path="", **change)])
+    with pytest.raises(InputError, match=rf"^profiles in {tmp_path}: .*{complaint}"):
+        device_models([SUBJECT], [16], [CPU], sources, QuietProgress())
+
+
+def test_what_the_profiles_lack_and_nobody_published_is_named(tmp_path: Path) -> None:
+    sources = stored(tmp_path, here_rows(*linears([(8, 8), (4, 4)])))
+    with pytest.raises(InputError, match=rf"{tmp_path}: nothing of .*embedding\(torch\).*; let them be measured"):
+        device_models([SUBJECT], [16], [CPU], sources, QuietProgress())
 
 
 def test_rows_are_cut_to_the_budget() -> None:

@@ -1,0 +1,64 @@
+"""The families of a device's rows, each fitted when it is first asked for: most questions concern a few of them."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from planner.cost_model.family import FamilyModel, fit_family
+from planner.cost_model.features import WorkFormula, places_by_family
+from planner.cost_model.one_thread import one_thread
+from planner.cost_model.roofline import PhysicalLimits
+from planner.cost_model.training_rows import TrainingRows
+
+__all__ = ["LazyFamilies"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class LazyFamilies(Mapping[str, FamilyModel]):
+    """Families by name, those of `names` alone where it is given; fits are kept.
+
+    A fit depends on its own rows and the seed, not on what was asked for before.
+    """
+
+    rows: TrainingRows
+    work: WorkFormula
+    limits: PhysicalLimits
+    seed: int
+    names: Collection[str] | None = None
+    _places: Mapping[str, Sequence[int]] = field(init=False)
+    _fitted: dict[str, FamilyModel] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        places = places_by_family(self.rows.components)
+        wanted = {name: at for name, at in places.items() if self.names is None or name in self.names}
+        object.__setattr__(self, "_places", wanted)
+
+    def __getitem__(self, name: str) -> FamilyModel:
+        at = self._places[name]
+        if name not in self._fitted:
+            self._fitted[name] = self._fit(name, list(at))
+        return self._fitted[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._places
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def only(self, names: Collection[str]) -> "LazyFamilies":
+        """Those of these names, which share their fits with all."""
+        return replace(self, names=names)
+
+    def _fit(self, name: str, at: Sequence[int]) -> FamilyModel:
+        with one_thread("scipy.optimize", "sklearn.ensemble", "sklearn.gaussian_process"):
+            return fit_family(
+                name,
+                [self.rows.components[i] for i in at],
+                self.rows.label_ms[at],
+                self.work,
+                self.limits,
+                seed=self.seed,
+                doubt_N=self.rows.doubt[at],
+            )
