@@ -34,6 +34,8 @@ class DheEncoder(nn.Module):
         self, k: int, cardinality: int, *, transform: Transform = "uniform", seed: int = 0, where: str = "dhe"
     ) -> None:
         super().__init__()
+        if transform == "gaussian" and k % 2:
+            raise InputError(f"{where}: k must be even for gaussian pairs, but got {k}")
         coefficients = draw_coefficients(k, cardinality, seed)
         self.k, self.cardinality, self.prime, self.transform = k, cardinality, coefficients.prime, transform
         self.where = where

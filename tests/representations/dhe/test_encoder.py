@@ -39,6 +39,12 @@ def test_uniform_scales_hashes_to_plus_minus_one() -> None:
     assert encoder(IDS).abs().max() <= 1
 
 
+def test_an_odd_number_of_gaussian_columns_is_refused() -> None:
+    with pytest.raises(InputError, match=r"user: k must be even for gaussian pairs, but got 15"):
+        DheEncoder(15, 5000, transform="gaussian", where="user")
+    assert DheEncoder(15, 5000)(torch.arange(3)).shape == (3, 15)
+
+
 def test_gaussian_pairs_are_standard_normal() -> None:
     encoded = DheEncoder(64, 5000, transform="gaussian", seed=0)(torch.arange(5000))
     assert encoded.isfinite().all()
