@@ -35,6 +35,8 @@ BYTES_PER_UNIT = {
     "GiB": 2**30,
     "TiB": 2**40,
 }
+_LATENCY_UNITS = {"ns": 1 / NS_PER_MS, "µs": 1e-3, "ms": 1.0, "s": MS_PER_S}
+_LEAST_SHOWN_MS = 0.01 / NS_PER_MS
 _AMOUNT = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z]*)\s*")
 
 
@@ -69,12 +71,17 @@ def format_count(count: float, unit: str = "") -> str:
 
 
 def format_ms(latency_ms: float) -> str:
-    """A latency with three significant digits, in the unit that reads best: `870 µs`, `2.41 ms`, `1.2 s`."""
-    if abs(latency_ms) < 1:
-        return f"{latency_ms * 1e3:.3g} µs"
-    if abs(latency_ms) < MS_PER_S:
-        return f"{latency_ms:.3g} ms"
-    return f"{latency_ms / MS_PER_S:.3g} s"
+    """A latency with three significant digits, in the unit that reads best: `51.1 ns`, `870 µs`, `2.41 ms`, `1.2 s`.
+
+    What is shorter than a hundredth of a nanosecond is rounded to that.
+    """
+    if abs(latency_ms) < _LEAST_SHOWN_MS / 2:
+        return "0 µs"
+    for unit, ms_per_unit in _LATENCY_UNITS.items():
+        amount = latency_ms / ms_per_unit
+        if abs(float(f"{amount:.3g}")) < 1000:
+            return f"{round(amount, 2):.3g} {unit}"
+    return f"{latency_ms / MS_PER_S:,.0f} s"
 
 
 def _scaled(value: float, prefixes: tuple[str, ...], unit: str = "") -> str:

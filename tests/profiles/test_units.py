@@ -39,6 +39,21 @@ def test_counts_carry_prefix_and_unit() -> None:
     assert format_count(12) == "12"
 
 
-@pytest.mark.parametrize(("ms", "text"), [(0.87, "870 µs"), (2.414, "2.41 ms"), (1200, "1.2 s"), (0, "0 µs")])
+@pytest.mark.parametrize(
+    ("ms", "text"),
+    [
+        (0.87, "870 µs"),
+        (2.414, "2.41 ms"),
+        (1200, "1.2 s"),
+        (0, "0 µs"),
+        (5.11e-5, "51.1 ns"),
+        (-5.11e-8, "-0.05 ns"),
+        (1e-15, "0 µs"),
+        (0.9996, "1 ms"),
+        (999.6, "1 s"),
+        (4_321_000, "4,321 s"),
+        (math.inf, "inf s"),
+    ],
+)
 def test_latencies_read_in_their_best_unit(ms: float, text: str) -> None:
     assert format_ms(ms) == text
