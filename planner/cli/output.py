@@ -34,12 +34,13 @@ def print_table(
     rows: Iterable[Sequence[str]],
     *,
     text_columns: int = 1,
-    folding: Collection[int] | None = None,
+    folding: Collection[int] | Mapping[int, int] | None = None,
 ) -> None:
     """A table on stdout; the first `text_columns` read from the left, numbers behind them align on the right.
 
-    `folding`: the columns that give way where the terminal is narrow (all but the first by default); the others stay
-    whole, even if lines then are longer than the terminal is wide.
+    `folding`: the columns that give way where the terminal is narrow (all but the first by default), with the least
+    width of each if it is a mapping; the others stay whole, even if lines then are longer than the terminal is wide.
+    A heading may have several lines.
     """
     from rich.console import Console
     from rich.markup import escape
@@ -49,14 +50,15 @@ def print_table(
     table = Table(header_style="dim", box=None)
     lines = [tuple(row) for row in rows]
     folds = range(1, len(columns)) if folding is None else folding
+    least = folds if isinstance(folds, Mapping) else dict.fromkeys(folds, _NARROWEST)
     for index, column in enumerate(columns):
-        width = max(len(cell) for cell in (column, *(line[index] for line in lines)))
+        width = max(len(cell) for cell in (*column.split("\n"), *(line[index] for line in lines)))
         table.add_column(
             escape(column),
             justify="left" if index < text_columns else "right",
             overflow="fold",
-            no_wrap=index not in folds,
-            min_width=min(width, _NARROWEST) if index in folds else width,
+            no_wrap=index not in least,
+            min_width=min(width, least.get(index, width)),
         )
     for line in lines:
         table.add_row(*(escape(cell) for cell in line))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["register", "whatif"]
 
 _SHOWN = 20
+_LONGEST_VERDICT = len("near-saturation")
 
 
 def register(app: typer.Typer) -> None:
@@ -100,16 +101,18 @@ def _show(axes: "Sequence[Axis]", base: "GridCell", found: "Sequence[WhatIf]") -
     ordered = sorted(found, key=lambda one: (not one.cell.holds_sla, -one.cell.correct_predictions_in_sla_per_s))
     rows = [("as it is", *(("",) * (len(keys) - 1)), *_figures(base, base))]
     rows += [(*(_shown(value) for value in one.values), *_figures(one.cell, base)) for one in ordered[:_SHOWN]]
-    columns: tuple[str, ...] = (*keys, "verdict", "SLA", "p99", "late", "right in SLA/s", "change", "$/h")
+    headings = [key.replace(".", ".\n") for key in keys]
+    columns: tuple[str, ...] = (*headings, "SLA, verdict", "p99", "late", "right in\nSLA/s", "change", "$/h")
     if not any(row[-1] for row in rows):
         columns, rows = columns[:-1], [row[:-1] for row in rows]
-    # Names give way on a narrow terminal, verdicts and figures stay whole.
+    # Text gives way on a narrow terminal, down to the longest word of a heading or a verdict; figures stay whole.
+    least = [max(map(len, heading.split("\n"))) for heading in headings]
     print_table(
         f"{len(found)} what-ifs, the best first",
         columns,
         rows,
-        text_columns=len(keys) + 2,
-        folding=range(len(keys)),
+        text_columns=len(keys) + 1,
+        folding=dict(enumerate([*least, _LONGEST_VERDICT])),
     )
     held = sum(one.cell.holds_sla for one in found)
     left = len(found) - min(len(found), _SHOWN)
@@ -119,8 +122,7 @@ def _show(axes: "Sequence[Axis]", base: "GridCell", found: "Sequence[WhatIf]") -
 def _figures(cell: "GridCell", base: "GridCell") -> tuple[str, ...]:
     right, before = cell.correct_predictions_in_sla_per_s, base.correct_predictions_in_sla_per_s
     return (
-        cell.verdict,
-        "held" if cell.holds_sla else "missed",
+        f"{'held' if cell.holds_sla else 'missed'}, {cell.verdict}",
         format_ms(cell.latency_ms["p99"]),
         f"{cell.sla_violation_share:.2%}",
         f"{right:,.0f}",

@@ -25,6 +25,17 @@ def test_a_table_shows_the_best_first_beside_the_plan_as_it_is(plan: str, capsys
     assert printed.index(" 4000") != printed.index(" 200")
 
 
+def test_a_table_of_three_keys_fits_a_usual_terminal_with_its_headings_whole(
+    plan: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    keys = ("--vary", "qps=200,4000", "--vary", "add=,gpu", "--vary", "workload.sizes.mean=64,128")
+    assert run(["whatif", plan, *keys]) == 0
+    printed = capsys.readouterr().out
+    assert max(map(len, printed.splitlines())) <= 80
+    assert {"workload.", "sizes.", "mean", "near-saturation"} <= set(printed.split())
+
+
 def test_the_object_has_every_combination(plan: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     grid = tmp_path / "grid.toml"
     grid.write_text("[vary]\nqps = [200, 400]\nsla_ms = [5, 10]\n", encoding="utf-8")
