@@ -42,7 +42,8 @@ def queue_chart(frame: "pl.DataFrame", sla_ms: float) -> "alt.LayerChart":
 
     base = alt.Chart(frame).encode(
         x=alt.X("start_s:Q", title="time (s)"),
-        color=alt.Color("device:N", title="device"),
+        # The legend would be as faint as the areas.
+        color=alt.Color("device:N", title="device", legend=alt.Legend(symbolOpacity=1)),
         tooltip=[
             "device:N",
             alt.Tooltip("start_s:Q", format=",.3g"),

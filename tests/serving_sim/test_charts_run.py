@@ -37,6 +37,11 @@ def test_the_sla_s_line_is_drawn_where_queues_come_near_it() -> None:
     assert len(queue_chart(idle, 10.0).to_dict()["layer"]) == 2
 
 
+def test_the_legend_of_queues_is_not_as_faint_as_their_areas() -> None:
+    area, *_ = queue_chart(queue_frame(simulate(small_plan(qps=5000))), 10.0).to_dict()["layer"]
+    assert area["encoding"]["color"]["legend"]["symbolOpacity"] == 1 > area["mark"]["opacity"]
+
+
 def test_costs_and_energy_are_those_of_the_results() -> None:
     result = simulate(priced())
     row = cost_frame({"mp-rec": result}).row(0, named=True)
