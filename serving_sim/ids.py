@@ -10,19 +10,33 @@ Shape suffixes: B blocks of ids alike, N accesses.
 """
 
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from profiles.edge import shown
 from profiles.errors import InputError
 from serving_sim.plan import Cache, HitCurve, Ids
 
-__all__ = ["distinct_rows", "hit_rate"]
+__all__ = ["distinct_rows", "hit_rate", "require_log"]
 
 Floats = NDArray[np.float64]
 
 # Ranks up to here stand alone, those above in blocks that widen by the same factor.
 _ALONE, _BLOCKS = 2**16, 4096
+
+
+def require_log(ids: Ids) -> None:
+    """`InputError` where the ids are those of a log that is not there, whether or not anything looks into it."""
+    if ids.kind != "log":
+        return
+    from representations.datasets.access_log import SCARAB
+
+    if ids.source != SCARAB and not Path(ids.source).is_file():
+        raise InputError(
+            f"workload.ids.source: must be {SCARAB!r} or a log file, but there is no file {shown(ids.source)}"
+        )
 
 
 def hit_rate(cache: Cache, ids: Ids) -> float:

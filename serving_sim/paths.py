@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profiles.errors import InputError
-from serving_sim.ids import hit_rate
+from serving_sim.ids import hit_rate, require_log
 from serving_sim.kernels import SIGMA, PathArrays
 from serving_sim.misses import MissEffect, Misses
 from serving_sim.plan import Cache, LatencyTable, Path, Plan
@@ -74,8 +74,9 @@ def compile_paths(plan: Plan, *, largest: int = 0) -> PathTables:
     A path that needs a device which failed takes infinitely long.
 
     Raises:
-        InputError: the maximum is above 2^20 samples.
+        InputError: the maximum is above 2^20 samples, or the workload's log of ids is not there.
     """
+    require_log(plan.workload.ids)
     maximum = max(plan.workload.largest_size, largest)
     if maximum > LARGEST_SIZE:
         raise InputError(f"workload.sizes.maximum: must be <= {LARGEST_SIZE}, but got {maximum}")

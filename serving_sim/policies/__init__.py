@@ -1,6 +1,6 @@
 """Policies: which path a query takes. `POLICIES` names them; `serving_sim.testing.PolicyContract` tests one."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import fields, replace
 from typing import TypeAlias
 
@@ -76,7 +76,9 @@ def as_policy(policy: PolicyLike) -> Policy:
     if isinstance(policy, str):
         policy = PolicyChoice(name=policy)
     if isinstance(policy, PolicyChoice):
-        return parse_object(POLICIES.get(policy.name), policy.options, "policy.options")
+        kind = POLICIES.get(policy.name)
+        _require_known(policy.name, policy.options, [option.name for option in fields(kind)])
+        return parse_object(kind, policy.options, "policy.options")
     return policy
 
 
@@ -90,15 +92,19 @@ def named_policies(names: Sequence[str], choice: PolicyChoice, given: Iterable[s
     """
     known = {name: [option.name for option in fields(POLICIES.get(name))] for name in names}
     taken = sorted({option for options in known.values() for option in options})
-    for option in given:
-        if option not in taken:
-            raise UnknownNameError(f"policy.options of {', '.join(names)}", option, taken)
+    _require_known(", ".join(names), given, taken)
     return tuple(
         as_policy(
             PolicyChoice(name=name, options={key: choice.options[key] for key in known[name] if key in choice.options})
         )
         for name in names
     )
+
+
+def _require_known(policies: str, options: Iterable[str], known: Collection[str]) -> None:
+    for option in options:
+        if option not in known:
+            raise UnknownNameError(f"policy.options of {policies}", option, known)
 
 
 def policy_label(policy: Policy) -> str:

@@ -5,7 +5,7 @@ import pytest
 
 from profiles.errors import InputError
 from serving_sim.paths import Spread, compile_paths, service_ms
-from serving_sim.plan import LatencyTable, Shard, Sizes
+from serving_sim.plan import Ids, LatencyTable, Shard, Sizes
 from serving_sim.testing import small_plan
 
 
@@ -35,6 +35,13 @@ def test_paths_compile_to_arrays_over_every_size() -> None:
     assert tables.arrays.servers_D.tolist() == [2, 1]
     assert tables.spreads == (Spread(),)
     np.testing.assert_allclose(tables.arrays.service_ms_SP[128, 0], 0.9)
+
+
+def test_a_log_of_ids_that_is_not_there_is_refused_though_no_cache_looks_into_it() -> None:
+    plan = small_plan()
+    ids = Ids(kind="log", source="nowhere.txt")
+    with pytest.raises(InputError, match=r"^workload\.ids\.source: must be 'scarab' or a log file, but there is no"):
+        compile_paths(replace(plan, workload=replace(plan.workload, ids=ids)))
 
 
 def test_a_maximum_size_that_would_fill_the_memory_is_refused() -> None:

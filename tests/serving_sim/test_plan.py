@@ -1,4 +1,5 @@
 import json
+import warnings
 from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import Any
@@ -6,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
+from profiles.edge import parse_object
 from profiles.errors import InputError, UnknownNameError
 from serving_sim.plan import (
     Arrivals,
@@ -30,6 +32,7 @@ from serving_sim.plan import (
     load_plan,
     plan_from_object,
 )
+from serving_sim.plan.table_warnings import warn_by_path
 from serving_sim.testing import small_plan
 from tests.serving_sim.reference import plans
 
@@ -167,6 +170,18 @@ def test_a_plan_names_the_table_that_it_warns_of() -> None:
     with pytest.warns(UserWarning, match=rf"^paths\.{name}\.latency\.mean_ms decreases with size") as heard:
         assert plan_from_object(body).paths[1].latency.mean_ms == (3.0, 2.0, 1.0)
     assert len(heard) == 1
+
+
+def test_a_warning_that_is_of_no_table_is_passed_on() -> None:
+    table = {"sizes": [1, 2], "mean_ms": [2.0, 1.0]}
+
+    def parse() -> LatencyTable:
+        warnings.warn("something else", stacklevel=2)
+        return parse_object(LatencyTable, table)
+
+    named = pytest.warns(UserWarning, match=r"^paths\.p\.latency\.mean_ms decreases")
+    with pytest.warns(UserWarning, match="^something else"), named:
+        warn_by_path(parse, [{"name": "p", "latency": table}])
 
 
 def test_another_policy_leaves_the_options_of_the_former_behind() -> None:

@@ -116,6 +116,11 @@ def test_policies_are_made_from_names_choices_or_given_as_they_are() -> None:
     assert POLICIES.names() == ("accuracy-floor", "batching", "headroom", "mp-rec", "split", "static", "table-switch")
 
 
+def test_an_option_that_a_policy_does_not_have_is_refused_with_those_that_it_has() -> None:
+    with pytest.raises(UnknownNameError, match=r"policy\.options of static: unknown name 'pat' .*known: path"):
+        as_policy(PolicyChoice(name="static", options={"pat": "dhe-cpu"}))
+
+
 def test_a_rule_needs_an_entry() -> None:
     with pytest.raises(InputError, match="at least one path"):
         tiered_rule([], [])
