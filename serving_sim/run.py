@@ -90,10 +90,10 @@ class Run:
             serve_priced(chunk, count, self.gap_ms, rule, self.paths, self.queues, self.waiting, self.market)
         elif steps is None:
             serve_chunk(chunk, count, self.gap_ms, rule, self.paths, self.queues, self.waiting)
-        elif len(servers_D) <= 2 and servers_D.max() == 1:
-            serve_pair(chunk, count, self.gap_ms, rule.path_E, steps, self.queues)
+        elif steps.margin_ms.size and servers_D.max() == 1:
+            serve_pair(chunk, count, self.gap_ms, steps, self.queues)
         else:
-            serve_steps(chunk, count, self.gap_ms, rule.path_E, steps, servers_D, self.queues)
+            serve_steps(chunk, count, self.gap_ms, steps, servers_D, self.queues)
         account_chunk(chunk, count, self.warmup, self.sla_ms_C, self.paths, self.queues.busy_ms_D, self.totals)
         return chunk, count
 

@@ -45,6 +45,7 @@ from serving_sim.kernels.arrays import (
 from serving_sim.kernels.dual import dual_gradient, dual_in_windows, dual_sum_chunk, least_cost
 from serving_sim.kernels.events import EventPlan, EventState, new_event_state, served_room
 from serving_sim.kernels.market import Market, new_market
+from serving_sim.kernels.pair import serve_pair
 from serving_sim.kernels.priced import serve_priced
 from serving_sim.kernels.prices import note_mix, renew_prices, until_renewal
 from serving_sim.kernels.serving import (
@@ -52,7 +53,6 @@ from serving_sim.kernels.serving import (
     note_query,
     serve_chunk,
     serve_fixed,
-    serve_pair,
     serve_steps,
     start_waiting,
 )

@@ -131,6 +131,9 @@ class Steps(NamedTuple):
     the wait; it has a service time, and tier x 2^16 + the rule's entry. Of all devices the one of the lowest tier is
     taken, of these the earliest to complete, of these that of the first entry. A lone device has one beside it that
     nothing can take.
+
+    Where there are two devices and every service ends, `margin_ms` says the same in one number: the second is taken
+    where it completes by less than that after the first. A row's begin at `first_margin_R`, one for each pair of steps.
     """
 
     sizes: int
@@ -138,6 +141,9 @@ class Steps(NamedTuple):
     limit_ms_RX: Floats
     service_ms_RX: Floats
     tier_entry_RX: NDArray[np.int32]
+    path_RX: NDArray[np.int32]
+    first_margin_R: Ints
+    margin_ms: Floats
 
 
 class Queues(NamedTuple):

@@ -1,9 +1,9 @@
 """Routing and first-come-first-served queues: each query of a chunk takes a path and a server.
 
 Queries come in order of arrival, and each takes the server of its device that is free first. All of these loops decide
-alike; each serves what those before it in this list cannot: `serve_fixed` one path, `serve_pair` steps on one or two
-devices of one server, `serve_steps` steps on any devices, `serve_chunk` any rule, with scattered service times, cold
-servers and correlated scatter.
+alike; each serves what those before it in this list cannot: `serve_fixed` one path, `serve_pair` (in `pair`) steps on
+one or two devices of one server, `serve_steps` steps on any devices, `serve_chunk` any rule, with scattered service
+times, cold servers and correlated scatter.
 """
 
 import numpy as np
@@ -29,7 +29,6 @@ __all__ = [
     "note_query",
     "serve_chunk",
     "serve_fixed",
-    "serve_pair",
     "serve_steps",
     "start_waiting",
 ]
@@ -154,57 +153,9 @@ def serve_fixed(chunk: Chunk, count: int, gap_ms: float, path: int, paths: PathA
 
 
 @compiled
-def serve_pair(chunk: Chunk, count: int, gap_ms: float, path_E: Ints, steps: Steps, queues: Queues) -> None:
-    """Serve the first `count` queries of the chunk by steps on one or two devices of one server, without scatter.
-
-    Nothing on the way from one query's finish to the next one's choice branches or goes through memory: what the device
-    that is not taken would do is drowned by adding -inf. Places are unsigned, as the compiler lets signed ones count
-    from the end.
-    """
-    sizes, last_step = steps.sizes, steps.limits
-    limit_ms, service_ms, tier_entry = (
-        steps.limit_ms_RX.ravel(),
-        steps.service_ms_RX.ravel(),
-        steps.tier_entry_RX.ravel(),
-    )
-    next_ms_D, clock_ms = queues.next_ms_D, queues.clock_ms
-    gap_N, size_N, class_N, _, arrival_ms_N, start_ms_N, service_ms_N, _, path_N = chunk
-    drown_ms = np.array([0.0, -np.inf, 0.0])
-    now_ms, next_0_ms, next_1_ms = clock_ms[0], next_ms_D[0], next_ms_D[-1] if next_ms_D.size > 1 else 0.0
-    for query in range(count):
-        now_ms += gap_N[query] * gap_ms
-        row = class_N[query] * sizes + size_N[query]
-        first_0, first_1 = row * 2 * last_step, row * 2 * last_step + last_step
-        start_0_ms, start_1_ms = max(now_ms, next_0_ms), max(now_ms, next_1_ms)
-        wait_0_ms, wait_1_ms = start_0_ms - now_ms, start_1_ms - now_ms
-        step_0, step_1 = first_0 + 2 * row, first_1 + 2 * row + 1
-        for step in range(last_step):
-            step_0 += wait_0_ms > limit_ms[np.uint64(first_0 + step)]
-            step_1 += wait_1_ms > limit_ms[np.uint64(first_1 + step)]
-        service_0_ms, service_1_ms = service_ms[np.uint64(step_0)], service_ms[np.uint64(step_1)]
-        code_0, code_1 = tier_entry[np.uint64(step_0)], tier_entry[np.uint64(step_1)]
-        tier_0, tier_1 = code_0 >> 16, code_1 >> 16
-        done_0_ms, done_1_ms = wait_0_ms + service_0_ms, wait_1_ms + service_1_ms
-        earlier = (done_1_ms < done_0_ms) | ((done_1_ms == done_0_ms) & (code_1 < code_0))
-        second = np.int64((tier_1 < tier_0) | ((tier_1 == tier_0) & earlier))
-        next_0_ms = max(next_0_ms, start_0_ms + service_0_ms + drown_ms[np.uint64(second)])
-        next_1_ms = max(next_1_ms, start_1_ms + service_1_ms + drown_ms[np.uint64(second + 1)])
-        taken = np.uint64(step_0 + second * (step_1 - step_0))
-        arrival_ms_N[query] = now_ms
-        start_ms_N[query] = max(start_0_ms + drown_ms[np.uint64(second)], start_1_ms + drown_ms[np.uint64(second + 1)])
-        service_ms_N[query] = service_ms[taken]
-        path_N[query] = path_E[tier_entry[taken] & 0xFFFF]
-    clock_ms[0], next_ms_D[0] = now_ms, next_0_ms
-    if next_ms_D.size > 1:
-        next_ms_D[1] = next_1_ms
-
-
-@compiled
-def serve_steps(
-    chunk: Chunk, count: int, gap_ms: float, path_E: Ints, steps: Steps, servers_D: Ints, queues: Queues
-) -> None:
+def serve_steps(chunk: Chunk, count: int, gap_ms: float, steps: Steps, servers_D: Ints, queues: Queues) -> None:
     """Serve the first `count` queries of the chunk by steps, without scatter."""
-    sizes, last_step, limit_ms_RX, service_ms_RX, tier_entry_RX = steps
+    sizes, last_step, limit_ms_RX, service_ms_RX, tier_entry_RX, path_RX, _, _ = steps
     free_ms_DC, next_ms_D, next_server_D, _, clock_ms, _ = queues
     gap_N, size_N, class_N, _, arrival_ms_N, start_ms_N, service_ms_N, _, path_N = chunk
     done_ms_D = np.empty(servers_D.size)
@@ -236,7 +187,7 @@ def serve_steps(
         arrival_ms_N[query] = now_ms
         start_ms_N[query] = start_ms
         service_ms_N[query] = service_ms
-        path_N[query] = path_E[best_code & 0xFFFF]
+        path_N[query] = path_RX[row, taken]
     clock_ms[0] = now_ms
 
 

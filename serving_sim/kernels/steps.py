@@ -1,6 +1,7 @@
 """A tiered rule worked out for each class and size, so that serving compares waits with limits and computes nothing."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from serving_sim.kernels.arrays import NEVER_MS, TIERED, Floats, Ints, PathArrays, Rule, Steps
 from serving_sim.kernels.compiled import compiled
@@ -9,6 +10,10 @@ __all__ = ["compile_steps"]
 
 # Steps take 20 bytes each; beyond this many, a rule is followed entry by entry.
 _MOST_STEPS = 2**22
+# A step's tier and entry are in one number.
+_TIER_BITS, _ENTRY = 16, 0xFFFF
+# Less than what two different completions can be apart.
+_LEAST_MS = 1e-300
 
 
 def compile_steps(rule: Rule, paths: PathArrays) -> Steps | None:
@@ -33,13 +38,33 @@ def compile_steps(rule: Rule, paths: PathArrays) -> Steps | None:
     while count and np.all(limit_ms_RDL[:, :, count - 1] == np.inf):
         count -= 1
     rows = classes * sizes
+    tier_entry_RX = tier_entry_RDL[:, :, : count + 1].reshape(rows, -1)
+    service_ms_RX = service_ms_RDL[:, :, : count + 1].reshape(rows, -1)
+    # Two services that never end have no difference.
+    has_margins = devices == 2 and np.isfinite(service_ms_RX).all()
+    first_margin_R, margin_ms = _margins(tier_entry_RX) if has_margins else (np.empty(0, np.int64), np.empty(0))
     return Steps(
         sizes=sizes,
         limits=count,
         limit_ms_RX=limit_ms_RDL[:, :, :count].reshape(rows, -1),
-        service_ms_RX=service_ms_RDL[:, :, : count + 1].reshape(rows, -1),
-        tier_entry_RX=tier_entry_RDL[:, :, : count + 1].reshape(rows, -1),
+        service_ms_RX=service_ms_RX,
+        tier_entry_RX=tier_entry_RX,
+        path_RX=rule.path_E.astype(np.int32)[tier_entry_RX & _ENTRY],
+        first_margin_R=first_margin_R,
+        margin_ms=margin_ms,
     )
+
+
+def _margins(tier_entry_RX: NDArray[np.int32]) -> tuple[Ints, Floats]:
+    """By how much the second of two devices may complete later, for each row and pair of steps; rows in a run share."""
+    is_new_R = np.append(True, (tier_entry_RX[1:] != tier_entry_RX[:-1]).any(axis=1))
+    first_FL, second_FL = np.split(tier_entry_RX[is_new_R], 2, axis=1)
+    code_0, code_1 = first_FL[:, :, np.newaxis], second_FL[:, np.newaxis, :]
+    tier_0, tier_1 = code_0 >> _TIER_BITS, code_1 >> _TIER_BITS
+    even_ms = np.where(code_1 < code_0, _LEAST_MS, 0.0)
+    margin_ms = np.where(tier_1 < tier_0, np.inf, np.where(tier_1 > tier_0, -np.inf, even_ms))
+    pairs = margin_ms[0].size
+    return (np.cumsum(is_new_R) - 1) * pairs, margin_ms.ravel()
 
 
 @compiled

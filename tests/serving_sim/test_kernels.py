@@ -61,6 +61,15 @@ def test_the_chunk_size_changes_nothing(plan: Plan) -> None:
         assert np.array_equal(getattr(whole, part.name), getattr(parts, part.name))
 
 
+@pytest.mark.parametrize("policy", ["mp-rec", "table-switch"])
+@pytest.mark.parametrize("qps", [100.0, 600.0, 20_000.0])
+def test_halves_served_side_by_side_are_served_as_one_query_after_the_other(qps: float, policy: str) -> None:
+    plan = small_plan(queries=3_000, qps=qps, policy=PolicyChoice(name=policy))
+    whole, parts = trace_run(plan), trace_run(plan, options=SimulationOptions(chunk_queries=127))
+    for part in fields(whole):
+        assert np.array_equal(getattr(whole, part.name), getattr(parts, part.name))
+
+
 def serve_in_python(run: Run, chunk: Chunk, count: int) -> None:
     rule, path_E, queues, gap_ms = run.rule, run.rule.path_E, run.queues, run.gap_ms
     servers_D = run.paths.servers_D
@@ -68,10 +77,10 @@ def serve_in_python(run: Run, chunk: Chunk, count: int) -> None:
         kernels.serve_fixed.py_func(chunk, count, gap_ms, path_E[0], run.paths, queues)
     elif run.steps is None:
         kernels.serve_chunk.py_func(chunk, count, gap_ms, rule, run.paths, queues, run.waiting)
-    elif len(servers_D) <= 2 and servers_D.max() == 1:
-        kernels.serve_pair.py_func(chunk, count, gap_ms, path_E, run.steps, queues)
+    elif run.steps.margin_ms.size and servers_D.max() == 1:
+        kernels.serve_pair.py_func(chunk, count, gap_ms, run.steps, queues)
     else:
-        kernels.serve_steps.py_func(chunk, count, gap_ms, path_E, run.steps, servers_D, queues)
+        kernels.serve_steps.py_func(chunk, count, gap_ms, run.steps, servers_D, queues)
 
 
 @given(plan=plans())
