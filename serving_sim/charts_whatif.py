@@ -96,11 +96,11 @@ def _tooltips(names: dict[str, str]) -> list[Any]:
 def _verdict_panel(frame: "pl.DataFrame", names: dict[str, str], across: str, down: str | None) -> Any:
     import altair as alt
 
-    base = _base(frame, names, across, down, "verdict; x: the SLA is missed")
+    base = _base(frame, names, across, down, "verdict; x: the SLA is missed, ?: too few queries to tell")
     colour = alt.Color("verdict:N", title=None, scale=alt.Scale(domain=list(_VERDICTS), range=list(_VERDICTS.values())))
     cells = base.mark_rect(stroke="white").encode(color=colour, tooltip=_tooltips(names))
-    missed = base.mark_text(fontSize=12).encode(text=alt.condition("datum.holds_sla", alt.value(""), alt.value("x")))
-    return cells + missed
+    signs = base.transform_calculate(sign="datum.holds_sla === null ? '?' : datum.holds_sla ? '' : 'x'")
+    return cells + signs.mark_text(fontSize=12).encode(text="sign:N")
 
 
 def _figure_panel(

@@ -9,7 +9,7 @@ from serving_sim.histogram import histogram_percentiles, rank
 from serving_sim.plan import Plan
 from serving_sim.run import Run
 
-__all__ = ["PERCENTILES", "ClassResult", "class_results", "holds_sla"]
+__all__ = ["PERCENTILES", "ClassResult", "class_results", "holds_percentile", "holds_sla"]
 
 PERCENTILES = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}
 
@@ -19,7 +19,7 @@ class ClassResult:
     """The counted queries of a class: latencies of those served (NaN where none was), the rest of all of them.
 
     `goodput_qps` is how many finished within the class's SLA per second, `correct_predictions_in_sla_per_s` how many
-    predictions of theirs were right. Percentiles come from the histogram.
+    predictions of theirs were right. Percentiles come from the histogram. `holds_sla` is None where so few cannot tell.
     """
 
     name: str
@@ -29,7 +29,7 @@ class ClassResult:
     latency_ms: dict[str, float]
     mean_latency_ms: float
     sla_violation_share: float
-    holds_sla: bool
+    holds_sla: bool | None
     goodput_qps: float
     correct_predictions_in_sla_per_s: float
 
@@ -57,17 +57,28 @@ def class_results(plan: Plan, run: Run, duration_s: float) -> tuple[ClassResult,
     )
 
 
-def holds_sla(run: Run, percentile: float) -> bool:
-    """Whether, in every class, that percentile of the counted queries is within the SLA; a refused one is not."""
+def holds_sla(run: Run, percentile: float) -> bool | None:
+    """Whether, in every class, that percentile of the counted queries is within the SLA; a refused one is not.
+
+    None where no class misses its SLA, but one has too few queries to tell.
+    """
     counts_CF = run.totals.counts_CF
-    return all(
-        _holds(int(counted), int(late), percentile)
+    held = [
+        holds_percentile(int(counted), int(late), percentile)
         for counted, late in zip(counts_CF[:, kernels.COUNTED], counts_CF[:, kernels.VIOLATIONS], strict=True)
-    )
+    ]
+    return False if False in held else None if None in held else True
 
 
-def _holds(counted: int, late: int, percentile: float) -> bool:
-    return counted == 0 or late <= counted - 1 - rank(percentile, counted)
+def holds_percentile(counted: int, late: int, percentile: float) -> bool | None:
+    """Whether that percentile of so many queries is within the SLA, of which so many are late.
+
+    None where none is late and a single one would be too many: so few queries tell nothing of what is rarer.
+    """
+    if not counted:
+        return None
+    allowed = counted - 1 - rank(percentile, counted)
+    return False if late > allowed else None if allowed == 0 else True
 
 
 def _class_result(place: int, name: str, percentile: float, run: Run, duration_s: float) -> ClassResult:
@@ -85,7 +96,7 @@ def _class_result(place: int, name: str, percentile: float, run: Run, duration_s
         latency_ms=dict(zip(PERCENTILES, values, strict=True)),
         mean_latency_ms=float(sums[kernels.LATENCY_MS]) / served if served else math.nan,
         sla_violation_share=late / counted if counted else 0.0,
-        holds_sla=_holds(counted, late, percentile),
+        holds_sla=holds_percentile(counted, late, percentile),
         goodput_qps=(counted - late) * per_s,
         correct_predictions_in_sla_per_s=float(sums[kernels.CORRECT_IN_SLA]) * per_s,
     )

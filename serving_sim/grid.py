@@ -40,7 +40,7 @@ class GridCell:
     qps: float
     sla_ms: float
     verdict: Verdict
-    holds_sla: bool
+    holds_sla: bool | None
     latency_ms: dict[str, float]
     sla_violation_share: float
     correct_predictions_per_s: float

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profiles.units import MS_PER_S
+from serving_sim.class_metrics import holds_percentile
 from serving_sim.grid_groups import Lane, LaneGroup
 from serving_sim.histogram import bin_edges_ms, rank
 from serving_sim.kernels import BINS, FIXED
@@ -45,9 +46,9 @@ class LaneFigures:
     path_share: tuple[float, ...]
     utilisation: tuple[float, ...]
 
-    def holds(self, percentile: float) -> bool:
-        """Whether that percentile of the latencies is within the SLA."""
-        return self.late <= self.counted - 1 - rank(percentile, self.counted)
+    def holds(self, percentile: float) -> bool | None:
+        """Whether that percentile of the latencies is within the SLA; None where too few queries were counted."""
+        return holds_percentile(self.counted, self.late, percentile)
 
 
 def serve_lanes(group: LaneGroup, lanes: Sequence[Lane]) -> list[LaneFigures]:

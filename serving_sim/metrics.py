@@ -14,7 +14,7 @@ Verdict:
 - `near-saturation`: else.
 
 The verdict says nothing of the SLA: a stable run may be late for other reasons. `holds_sla` says whether the SLA's
-percentile of the counted queries is within the SLA.
+percentile of the counted queries is within the SLA, and None where they are too few to tell (below 100 for p99).
 """
 
 from dataclasses import dataclass, field
@@ -57,7 +57,7 @@ class SimulationResult:
     qps: float
     sla_ms: float
     verdict: Verdict
-    holds_sla: bool
+    holds_sla: bool | None
     latency_ms: dict[str, float]
     mean_latency_ms: float
     mean_wait_ms: float

@@ -66,5 +66,5 @@ def _unmeetable_slas(plan: Plan, run: Run) -> list[str]:
 
 def _sla_note(percentile: float, run: Run, counted: int) -> str:
     late = int(run.totals.counts[kernels.VIOLATIONS]) / counted
-    held = "yes" if holds_sla(run, percentile) else "no"
+    held = {True: "yes", False: "no", None: "too few queries to tell"}[holds_sla(run, percentile)]
     return f"holds the SLA: {held}, {100 * late:.3g} % late, {100 - percentile:.3g} % allowed"

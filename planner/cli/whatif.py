@@ -19,6 +19,7 @@ __all__ = ["register", "whatif"]
 
 _SHOWN = 20
 _LONGEST_VERDICT = len("near-saturation")
+_HELD = {True: "held", False: "missed", None: "too few queries"}
 
 
 def register(app: typer.Typer) -> None:
@@ -114,15 +115,18 @@ def _show(axes: "Sequence[Axis]", base: "GridCell", found: "Sequence[WhatIf]") -
         text_columns=len(keys) + 1,
         folding=dict(enumerate([*least, _LONGEST_VERDICT])),
     )
-    held = sum(one.cell.holds_sla for one in found)
+    held, unknown = (sum(one.cell.holds_sla is value for one in found) for value in (True, None))
     left = len(found) - min(len(found), _SHOWN)
-    print_lines([f"{held} of {len(found)} hold their SLA" + (f"; {left} more are in --out and --json" if left else "")])
+    remarks = [f"{held} of {len(found)} hold their SLA"]
+    remarks += [f"{unknown} with too few queries to tell"] if unknown else []
+    remarks += [f"{left} more are in --out and --json"] if left else []
+    print_lines(["; ".join(remarks)])
 
 
 def _figures(cell: "GridCell", base: "GridCell") -> tuple[str, ...]:
     right, before = cell.correct_predictions_in_sla_per_s, base.correct_predictions_in_sla_per_s
     return (
-        f"{'held' if cell.holds_sla else 'missed'}, {cell.verdict}",
+        f"{_HELD[cell.holds_sla]}, {cell.verdict}",
         format_ms(cell.latency_ms["p99"]),
         f"{cell.sla_violation_share:.2%}",
         f"{right:,.0f}",

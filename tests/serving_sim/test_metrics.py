@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 
 from profiles.errors import InputError
+from serving_sim.class_metrics import holds_percentile
 from serving_sim.engine import simulate, trace_run
 from serving_sim.plan import Arrivals, Plan, PolicyChoice, QueryClass, Sizes, Spike
 from serving_sim.testing import small_plan
@@ -52,6 +53,32 @@ def test_a_single_query_has_metrics_too() -> None:
     result = simulate(small_plan(), queries=1)
     assert result.counted == 1
     assert len(set(result.latency_ms.values())) == 1
+    assert result.holds_sla is None
+    assert result.notes[-1] == "holds the SLA: too few queries to tell, 0 % late, 1 % allowed"
+
+
+@pytest.mark.parametrize(
+    ("counted", "late", "percentile", "held"),
+    [
+        (99, 0, 99, None),
+        (100, 1, 99, True),
+        (100, 2, 99, False),
+        (5, 1, 99, False),
+        (999, 0, 99.9, None),
+        (0, 0, 50, None),
+    ],
+)
+def test_so_few_queries_that_none_may_be_late_hold_no_percentile(
+    counted: int, late: int, percentile: float, held: bool | None
+) -> None:
+    assert holds_percentile(counted, late, percentile) is held
+
+
+def test_a_class_of_few_queries_leaves_open_whether_all_hold() -> None:
+    rare, usual = (QueryClass(name=str(share), share=share, sla_ms=500.0) for share in (0.01, 0.99))
+    result = simulate(small_plan().at(classes=(rare, usual)), queries=1000)
+    assert [one.holds_sla for one in result.classes] == [None, True]
+    assert result.holds_sla is None
 
 
 @pytest.mark.parametrize(("sla_ms", "held"), [(10.0, "yes"), (4.0, "no")])

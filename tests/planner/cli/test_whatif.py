@@ -36,6 +36,13 @@ def test_a_table_of_three_keys_fits_a_usual_terminal_with_its_headings_whole(
     assert {"workload.", "sizes.", "mean", "near-saturation"} <= set(printed.split())
 
 
+def test_so_few_queries_that_they_tell_nothing_are_not_said_to_hold_the_sla(
+    plan: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["whatif", plan, "--vary", "qps=200,100000", "--queries", "50"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "0 of 2 hold their SLA; 1 with too few queries to tell"
+
+
 def test_the_object_has_every_combination(plan: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     grid = tmp_path / "grid.toml"
     grid.write_text("[vary]\nqps = [200, 400]\nsla_ms = [5, 10]\n", encoding="utf-8")
