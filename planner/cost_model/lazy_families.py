@@ -52,7 +52,7 @@ class LazyFamilies(Mapping[str, FamilyModel]):
         return replace(self, names=names)
 
     def _fit(self, name: str, at: Sequence[int]) -> FamilyModel:
-        with one_thread("scipy.optimize", "sklearn.ensemble", "sklearn.gaussian_process"):
+        with one_thread("scipy.optimize", "sklearn.ensemble"):
             return fit_family(
                 name,
                 [self.rows.components[i] for i in at],

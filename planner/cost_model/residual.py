@@ -6,8 +6,6 @@ the noise, small weights leave the roofline as it is. Array suffixes: N rows, F 
 that the process sees.
 """
 
-import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.cost_model.estimates import Floats
+from planner.cost_model.gaussian_process import fit_kernel, kernel_weights
 
 __all__ = ["Residual", "SmoothPart", "fit_residual", "stacking_weights", "weights_of"]
 
@@ -28,7 +27,6 @@ _LEAST_SPREAD = 0.01
 _SPREAD_OF_MEDIAN = 1.4826
 # Length scales are found on at most so many rows; they need no more, and cost their cube.
 _ROWS_FOR_LENGTHS = 72
-_STEPS_FOR_LENGTHS = 12
 _LARGEST_PROCESS = 1500
 # Rows evaluated at once, so that a million predictions fit into memory.
 _BLOCK = 4096
@@ -152,42 +150,16 @@ def _without_outliers(log_ratio_N: Floats) -> Floats:
 
 
 def _fit_process(standard: Floats, target: Floats, doubt: Floats) -> SmoothPart:
-    from sklearn.exceptions import ConvergenceWarning
-    from sklearn.gaussian_process import GaussianProcessRegressor
-    from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
-
     offset, spread = float(target.mean()), float(target.std()) or 1.0
     normal = (target - offset) / spread
     variance = _LEAST_VARIANCE + (doubt / spread) ** 2
-    lengths = RBF(np.full(standard.shape[1], 2.0), (0.1, 1e4))
-    kernel = ConstantKernel(0.1, (1e-4, 1e2)) * lengths + WhiteKernel(1e-2, (1e-5, 1e1))
     few = _spread_out(len(target), _ROWS_FOR_LENGTHS)
-    search = GaussianProcessRegressor(kernel, optimizer=_few_steps, alpha=variance[few])
-    with warnings.catch_warnings():
-        # A length scale at its bound says that a feature does not matter.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        search.fit(standard[few], normal[few])
+    kernel = fit_kernel(standard[few], normal[few], variance[few])
     rows = _spread_out(len(target), _LARGEST_PROCESS)
-    process = GaussianProcessRegressor(search.kernel_, optimizer=None, alpha=variance[rows])
-    process.fit(standard[rows], normal[rows])
-    bells = process.kernel_.k1
-    lengths_D = np.atleast_1d(np.asarray(bells.k2.length_scale, dtype=np.float64))
+    weights_M = spread * kernel_weights(kernel, standard[rows], normal[rows], variance[rows])
     return SmoothPart(
-        lengths_D=lengths_D,
-        points_MD=standard[rows] / lengths_D,
-        weights_M=spread * bells.k1.constant_value * process.alpha_.ravel(),
-        offset=offset,
+        lengths_D=kernel.lengths_D, points_MD=standard[rows] / kernel.lengths_D, weights_M=weights_M, offset=offset
     )
-
-
-def _few_steps(objective: Callable[..., Any], start: Floats, bounds: Any) -> tuple[Floats, float]:
-    """A bounded number of steps: the likelihood is flat near its optimum, and predictions hardly move there."""
-    from scipy.optimize import minimize
-
-    found = minimize(
-        objective, start, jac=True, bounds=bounds, method="L-BFGS-B", options={"maxiter": _STEPS_FOR_LENGTHS}
-    )
-    return found.x, found.fun
 
 
 def _spread_out(rows: int, most: int) -> Any:

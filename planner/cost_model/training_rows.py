@@ -8,6 +8,7 @@ import json
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
+from statistics import median
 
 import numpy as np
 
@@ -108,9 +109,9 @@ def training_rows(profiles: Iterable[ComponentProfile]) -> TrainingRows:
     order = sorted(grouped, key=lambda component: (component.spec(), component.batch))
     return TrainingRows(
         components=tuple(order),
-        label_ms=np.array([np.median([one.p25_ms for one in grouped[c]]) for c in order]),
-        relative_iqr=np.array([np.median([one.iqr_ms / one.median_ms for one in grouped[c]]) for c in order]),
-        doubt=np.array([max(np.median(doubts[c]), _ratio(grouped[c]) - 1) for c in order]),
+        label_ms=np.array([median([one.p25_ms for one in grouped[c]]) for c in order]),
+        relative_iqr=np.array([median([one.iqr_ms / one.median_ms for one in grouped[c]]) for c in order]),
+        doubt=np.array([max(median(doubts[c]), _ratio(grouped[c]) - 1) for c in order]),
         fingerprint=measured[0].fingerprint,
         notes=(
             *_contradictions(grouped, order),
