@@ -23,9 +23,7 @@ def show_review(review: "ModelReview", top: int) -> None:
     print_lines([f"{review.name}: {review.batch:,} samples, {work}, {held}"])
     for device in review.devices:
         _show_device(device, top)
-    from planner.review.sections import device_note
-
-    notes = [device_note(device, note) for device in review.devices for note in device.notes]
+    notes = [note for device in review.devices for note in device.named_notes]
     print_lines(f"note: {note}" for note in dict.fromkeys((*review.notes, *notes)))
 
 

@@ -83,6 +83,12 @@ class DeviceReview:
             sums[row.kind] = sums.get(row.kind, 0.0) + row.latency_ms
         return dict(sorted(sums.items(), key=lambda item: -item[1]))
 
+    @property
+    def named_notes(self) -> tuple[str, ...]:
+        """The notes, each with the device's name before it."""
+        named = f"{self.name}: "
+        return tuple(note if note.startswith(named) else named + note for note in self.notes)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ModelReview:

@@ -19,7 +19,7 @@ from planner.review.comparison import DeviceDiff, ReviewDiff
 from planner.review.pricing import DeviceReview, ModelReview
 from profiles.units import format_bytes, format_count, format_ms
 
-__all__ = ["device_note", "review_answer", "review_sections"]
+__all__ = ["review_answer", "review_sections"]
 
 _TILES = 3
 _SPEED = "samples per second of one device that does nothing else"
@@ -92,11 +92,6 @@ def review_sections(review: ModelReview, diff: ReviewDiff | None) -> tuple[Secti
     compared = (_against_section(diff),) if diff is not None else ()
     reviews = (review,) if diff is None else (diff.before, review)
     return (_device_section(reviews), *compared, _component_section(review), _origin_section(review))
-
-
-def device_note(device: DeviceReview, note: str) -> str:
-    """The note with the device's name before it."""
-    return note if note.startswith(f"{device.name}:") else f"{device.name}: {note}"
 
 
 def _tiles(review: ModelReview) -> tuple[Tile, ...]:
@@ -299,7 +294,7 @@ def _what(row: Row) -> str:
 def _origin_section(review: ModelReview) -> Section:
     rows = tuple({"grade": name, "meaning": text} for name, text in MEANING.items())
     notes = [f"{device.name}: latencies are {device.source}" for device in review.devices]
-    notes += [device_note(device, note) for device in review.devices for note in device.notes]
+    notes += [note for device in review.devices for note in device.named_notes]
     return Section(
         anchor="provenance",
         title="Where the figures come from",
