@@ -104,7 +104,7 @@ def test_sizes_beyond_the_latency_table_are_extrapolated_and_counted() -> None:
             PolicyChoice(name="mp-rec", options={"predicate": "maybe"}),
             "policy.options: predicate: unknown name 'maybe'",
         ),
-        (PolicyChoice(name="mp-rec", options={"shares": 1}), "policy.options: shares: unknown key"),
+        (PolicyChoice(name="mp-rec", options={"shares": 1}), "policy.options of mp-rec: unknown name 'shares'"),
         (PolicyChoice(name="mp-rec", options={"share": -1}), "share: must be finite and >= 0, but got -1"),
         (PolicyChoice(name="static", options={"path": "table-gpux"}), "did you mean 'table-gpu'"),
     ],
