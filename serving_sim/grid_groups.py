@@ -7,6 +7,7 @@ import numpy as np
 
 from serving_sim.engine import warmup_of
 from serving_sim.kernels import FIXED, TIERED, Chunk, Rule
+from serving_sim.kernels.grid import LANES
 from serving_sim.paths import PathTables, compile_paths
 from serving_sim.plan import Plan
 from serving_sim.policies import Policy, PolicyLike, as_policy, routing_context
@@ -14,10 +15,8 @@ from serving_sim.rates import is_steady
 from serving_sim.sizes import mean_size
 from serving_sim.workload import WorkloadStream, empty_chunk
 
-__all__ = ["LANES", "Lane", "LaneGroup", "collect_groups"]
+__all__ = ["Lane", "LaneGroup", "collect_groups"]
 
-# Lanes of a kernel call: their arrays have to fit into the first-level cache.
-LANES = 128
 _MOST_SERVERS = 64
 _MOST_QUERIES = 5_000_000
 _MOST_SERVICE_TIMES = 2**22

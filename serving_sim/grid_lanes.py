@@ -5,6 +5,8 @@ Shape suffixes: M lanes, E entries of a rule, P paths, D devices, B histogram bi
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +15,14 @@ from profiles.units import MS_PER_S
 from serving_sim.class_metrics import holds_percentile
 from serving_sim.grid_groups import Lane, LaneGroup
 from serving_sim.histogram import bin_edges_ms, rank
-from serving_sim.kernels import BINS, FIXED
+from serving_sim.kernels import BINS, FIXED, Ints
 from serving_sim.kernels.grid import (
     CORRECT_SUM,
     IN_SLA_SUM,
+    LANES,
     LATE_SUM,
+    NO_ENTRY,
+    SUMS,
     GridRule,
     GridState,
     Singles,
@@ -28,7 +33,6 @@ from serving_sim.metrics import PERCENTILES, Verdict, verdict_of
 __all__ = ["LaneFigures", "serve_lanes"]
 
 _BLOCK = 128
-_SUMS = 3
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,7 +58,7 @@ class LaneFigures:
 def serve_lanes(group: LaneGroup, lanes: Sequence[Lane]) -> list[LaneFigures]:
     """The lanes' figures, in their order."""
     rule, paths = _grid_rule(group, lanes), group.tables.arrays
-    state = _new_state(rule, len(paths.device_P), len(lanes))
+    state = _new_state(rule, len(lanes))
     chunk, fixed = group.chunk, lanes[0].rule.kind == FIXED
     gap_N = chunk.gap_N.astype(np.float32)
     factor_N = np.ones_like(gap_N)
@@ -72,15 +76,22 @@ def _grid_rule(group: LaneGroup, lanes: Sequence[Lane]) -> GridRule:
     limit_ms_EM = _singles(np.stack([lane.rule.limit_ms_CE[0] for lane in lanes], axis=1))
     rate_per_ms_EM = _singles(np.stack([lane.rule.rate_per_ms_E for lane in lanes], axis=1))
     passes_E = np.asarray((np.isinf(limit_ms_EM) & (rate_per_ms_EM <= 0)).all(axis=1))
+    one_X, other_X = _pairs(rule.tier_E)
     return GridRule(
+        one_X=one_X,
+        other_X=other_X,
+        is_whole_X=np.bincount(rule.tier_E)[rule.tier_E[one_X]] <= 2,
         path_E=rule.path_E,
         tier_E=rule.tier_E,
         limit_ms_EM=limit_ms_EM,
         rate_per_ms_EM=rate_per_ms_EM,
         most_ms_E=limit_ms_EM.max(axis=1),
         least_rate_E=rate_per_ms_EM.min(axis=1),
+        most_rate_E=rate_per_ms_EM.max(axis=1),
         passes_E=passes_E,
         device_P=paths.device_P,
+        mark_P=_singles(np.argsort(np.argsort(paths.device_P, kind="stable"))),
+        end_D=_singles(np.cumsum(np.bincount(paths.device_P, minlength=len(paths.servers_D)))),
         first_D=np.cumsum(paths.servers_D) - paths.servers_D,
         servers_D=paths.servers_D,
         worth_P=_singles(paths.accuracy_P),
@@ -90,21 +101,33 @@ def _grid_rule(group: LaneGroup, lanes: Sequence[Lane]) -> GridRule:
     )
 
 
-def _new_state(rule: GridRule, paths: int, lanes: int) -> GridState:
+def _pairs(tier_E: Ints) -> tuple[Ints, Ints]:
+    """Neighbours of a tier two by two, the last first; an odd one out has no partner."""
+    pairs: list[tuple[int, int]] = []
+    for tier in sorted(set(tier_E.tolist())):
+        entries = np.flatnonzero(tier_E == tier).tolist()
+        pairs += zip_longest(entries[::2], entries[1::2], fillvalue=NO_ENTRY)
+    one_X, other_X = np.array(pairs[::-1], dtype=np.int64).T.copy()
+    return one_X, other_X
+
+
+def _new_state(rule: GridRule, lanes: int) -> GridState:
     def room(*shape: int) -> Singles:
         return np.zeros(shape, dtype=np.float32)
 
+    paths, devices = len(rule.device_P), len(rule.servers_D)
+    left_ms_VM = room(int(rule.servers_D.sum()) + 1, lanes)
+    left_ms_VM[-1] = np.inf
     return GridState(
-        left_ms_VM=room(int(rule.servers_D.sum()), lanes),
-        latency_ms_QM=room(_BLOCK, lanes),
-        chosen_M=room(lanes),
-        spare_M=room(lanes),
-        block_GM=room(_SUMS, lanes),
+        left_ms_VM=left_ms_VM,
+        taken_L=room(4 * LANES),
+        bin_QM=np.zeros((_BLOCK, lanes), dtype=np.int16),
+        block_L=room(SUMS * LANES),
         block_queries_PM=room(paths, lanes),
-        block_busy_ms_PM=room(paths, lanes),
-        sums_GM=np.zeros((_SUMS, lanes)),
+        block_busy_ms_DM=room(devices, lanes),
+        sums_GM=np.zeros((SUMS, lanes)),
         queries_PM=np.zeros((paths, lanes)),
-        busy_ms_PM=np.zeros((paths, lanes)),
+        busy_ms_DM=np.zeros((devices, lanes)),
         histogram_MB=np.zeros((lanes, BINS), dtype=np.int32),
     )
 
@@ -118,10 +141,9 @@ def _figures(group: LaneGroup, lanes: Sequence[Lane], state: GridState) -> list[
     figures = []
     for place, lane in enumerate(lanes):
         gap_ms = MS_PER_S / lane.qps
-        drain_ms = float(state.left_ms_VM[:, place].max())
+        drain_ms = float(state.left_ms_VM[:-1, place].max())
         span_ms = last * gap_ms + drain_ms
-        busy_ms_D = np.bincount(paths.device_P, weights=state.busy_ms_PM[:, place], minlength=len(paths.servers_D))
-        utilisation = busy_ms_D / (paths.servers_D * max(span_ms, 1e-300))
+        utilisation = state.busy_ms_DM[:, place] / (paths.servers_D * max(span_ms, 1e-300))
         figures.append(
             LaneFigures(
                 verdict=verdict_of(float(utilisation.max()), drain_ms, last * gap_ms, lane.sla_ms),
@@ -152,5 +174,5 @@ def _percentiles(histogram_MB: NDArray[np.int32], counted: int) -> dict[str, NDA
     return found
 
 
-def _singles(values: NDArray[np.float64]) -> Singles:
+def _singles(values: NDArray[Any]) -> Singles:
     return np.ascontiguousarray(values, dtype=np.float32)

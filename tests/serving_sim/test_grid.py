@@ -26,14 +26,34 @@ def scattered(queries: int) -> Plan:
     return replace(plan, paths=(replace(plan.paths[0], latency=latency), *plan.paths[1:]))
 
 
-def scenarios(policy: PolicyChoice, queries: int = 20_000) -> list[Plan]:
+def three_devices(plan: Plan) -> Plan:
+    """The plan with a third device, of two servers, that has the paths of the first one, all somewhat slower."""
+    first = plan.devices[0]
+    slower = tuple(
+        replace(
+            path,
+            name=f"{path.name}-slower",
+            device="slower",
+            latency=replace(path.latency, mean_ms=tuple(1.3 * mean_ms for mean_ms in path.latency.mean_ms)),
+        )
+        for path in plan.paths
+        if path.device == first.name
+    )
+    return replace(
+        plan, devices=(*plan.devices, replace(first, name="slower", servers=2)), paths=(*plan.paths, *slower)
+    )
+
+
+def scenarios(policy: PolicyChoice, queries: int = 20_000, *, wide: bool = False) -> list[Plan]:
     plan = small_plan(policy=policy, queries=queries)
+    plan = three_devices(plan) if wide else plan
     return [plan.at(qps=qps, sla_ms=sla_ms) for qps in (100.0, 400.0, 900.0) for sla_ms in (4.0, 10.0)]
 
 
+@pytest.mark.parametrize("wide", [False, True])
 @pytest.mark.parametrize("policy", POLICIES, ids=str)
-def test_plans_served_together_come_to_what_each_comes_to_alone(policy: PolicyChoice) -> None:
-    plans = scenarios(policy)
+def test_plans_served_together_come_to_what_each_comes_to_alone(policy: PolicyChoice, wide: bool) -> None:
+    plans = scenarios(policy, wide=wide)
     for plan, cell in zip(plans, simulate_grid(plans), strict=True):
         result = simulate(plan, options=SimulationOptions(fluid_bound=False))
         other = simulate(plan, seed=1, options=SimulationOptions(fluid_bound=False))
@@ -107,14 +127,20 @@ def test_prices_change_costs_alone() -> None:
 def test_python_does_what_is_compiled() -> None:
     lanes, singles = 3, np.float32
     rule = kernel.GridRule(
-        path_E=np.array([1, 0, 0]),
-        tier_E=np.array([0, 0, 1]),
-        limit_ms_EM=np.array([[3, 5, 9], [3, 5, 9], [np.inf] * 3], dtype=singles),
-        rate_per_ms_EM=np.array([[1, 1, 1], [1, 1, 1], [0, 0, 0]], dtype=singles),
-        most_ms_E=np.array([9, 9, np.inf], dtype=singles),
-        least_rate_E=np.array([1, 1, 0], dtype=singles),
-        passes_E=np.array([False, False, True]),
+        one_X=np.array([3, 2, 0]),
+        other_X=np.array([kernel.NO_ENTRY, kernel.NO_ENTRY, 1]),
+        is_whole_X=np.array([True, False, False]),
+        path_E=np.array([1, 0, 1, 0]),
+        tier_E=np.array([0, 0, 0, 1]),
+        limit_ms_EM=np.array([*[[3, 5, 9]] * 3, [np.inf] * 3], dtype=singles),
+        rate_per_ms_EM=np.array([*[[1, 1, 1]] * 3, [0, 0, 0]], dtype=singles),
+        most_ms_E=np.array([9, 9, 9, np.inf], dtype=singles),
+        least_rate_E=np.array([1, 1, 1, 0], dtype=singles),
+        most_rate_E=np.array([1, 1, 1, 0], dtype=singles),
+        passes_E=np.array([False, False, False, True]),
         device_P=np.array([0, 1]),
+        mark_P=np.array([0, 1], dtype=singles),
+        end_D=np.array([1, 2], dtype=singles),
         first_D=np.array([0, 2]),
         servers_D=np.array([2, 1]),
         worth_P=np.array([0.7, 0.8], dtype=singles),
@@ -126,15 +152,18 @@ def test_python_does_what_is_compiled() -> None:
     load = (rng.exponential(size=300).astype(singles), rng.integers(1, 3, 300), np.ones(300, dtype=singles))
     states = []
     for serve in (kernel.serve_grid, in_python):
-        room = [(3, lanes), (128, lanes), (lanes,), (lanes,), (3, lanes), (2, lanes), (2, lanes)]
-        state = kernel.GridState._make(
-            [
-                *(np.zeros(shape, dtype=singles) for shape in room),
-                np.zeros((3, lanes)),
-                np.zeros((2, lanes)),
-                np.zeros((2, lanes)),
-                np.zeros((lanes, 8192), dtype=np.int32),
-            ]
+        left_ms_VM = np.array([*[[0.0] * lanes] * 3, [np.inf] * lanes], dtype=singles)
+        state = kernel.GridState(
+            left_ms_VM=left_ms_VM,
+            taken_L=np.zeros(4 * kernel.LANES, dtype=singles),
+            bin_QM=np.zeros((128, lanes), dtype=np.int16),
+            block_L=np.zeros(kernel.SUMS * kernel.LANES, dtype=singles),
+            block_queries_PM=np.zeros((2, lanes), dtype=singles),
+            block_busy_ms_DM=np.zeros((2, lanes), dtype=singles),
+            sums_GM=np.zeros((kernel.SUMS, lanes)),
+            queries_PM=np.zeros((2, lanes)),
+            busy_ms_DM=np.zeros((2, lanes)),
+            histogram_MB=np.zeros((lanes, 8192), dtype=np.int32),
         )
         serve(*load, rule, state)
         states.append(state)
