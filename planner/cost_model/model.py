@@ -115,11 +115,12 @@ def fit_device_model(
     profiles = tuple(profiles)
     rows, scatter = training_rows(profiles), scatter_of_profiles(profiles)
     limits = limits_of(rows.fingerprint)
-    require_possible(rows, work, limits)
+    worked = {component: work(component) for component in rows.components}.__getitem__
+    require_possible(rows, worked, limits)
     notes = (
         "latencies are 25th percentiles of warm calls",
         *rows.notes,
-        *plausibility_notes(rows, work, limits),
+        *plausibility_notes(rows, worked, limits),
         *scatter.notes,
     )
     return FittedDeviceModel(

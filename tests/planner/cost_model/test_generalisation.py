@@ -11,7 +11,7 @@ from tests.planner.cost_model.synthetic import profiles_of
 
 @pytest.fixture(scope="module")
 def model() -> FittedDeviceModel:
-    components = [*design("linear", 90), *design("embedding", 90)]
+    components = [*design("linear", 240), *design("embedding", 240)]
     return fit_device_model(profiles_of(components, machine_ms, noise=0.03), work_of)
 
 
@@ -31,10 +31,9 @@ def test_four_times_beyond_the_rows_predictions_hold_or_are_flagged_and_interval
         assert errors[~part.flagged].sum() <= 0.1 * (~part.flagged).sum()
     summary = summary_of(parts)
     assert summary["mape"] is not None
-    assert summary["mape"] < 0.12
+    assert summary["mape"] < 0.1
     assert summary["coverage"] is not None
-    # Of 18 rows.
-    assert summary["coverage"] >= 0.8
+    assert summary["coverage"] >= 0.88
     assert summary["flagged_share"] is not None
     assert summary["flagged_share"] > 0.8
 

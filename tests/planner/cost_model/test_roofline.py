@@ -8,7 +8,7 @@ from planner.cost_model.roofline import PhysicalLimits, Roofline, fit_roofline
 from profiles.component import Component
 from profiles.errors import InputError
 from representations.components import work_of
-from tests.planner.cost_model.synthetic import linears, random_sizes, roofline_ms
+from tests.planner.cost_model.synthetic import levelled_ms, linears, random_sizes, roofline_ms
 
 LIMITS = PhysicalLimits(flops_per_s=2e12, bytes_per_s=2e12)
 
@@ -19,14 +19,25 @@ def fitted(components: list[Component], factors: np.ndarray | float = 1.0) -> Ro
 
 
 def test_recovers_a_known_roofline() -> None:
+    known, unseen = linears(random_sizes(20, 1)), linears(random_sizes(40, 2), (3, 100, 2000))
+    truth = np.array([levelled_ms(component) for component in known])
+    roofline = fit_roofline(drivers_of(known, work_of), truth, LIMITS)
+    assert roofline.ms_per_unit["overhead"] == pytest.approx(5e-3, rel=0.005)
+    assert 1e3 / roofline.ms_per_unit["flop"] == pytest.approx(60e9, rel=0.005)
+    expected = np.array([levelled_ms(component) for component in unseen])
+    np.testing.assert_allclose(roofline.predict(drivers_of(unseen, work_of)), expected, rtol=0.01)
+
+
+def test_recovers_one_that_the_priors_do_not_expect() -> None:
+    """As slow from the caches as from memory: seven spreads off."""
     components = linears(random_sizes(20, 1))
     roofline = fitted(components)
     truth = np.array([roofline_ms(component) for component in components])
-    assert roofline.ms_per_unit["overhead"] == pytest.approx(5e-3, rel=0.15)
-    assert 1e3 / roofline.ms_per_unit["flop"] == pytest.approx(60e9, rel=0.1)
+    assert roofline.ms_per_unit["overhead"] == pytest.approx(5e-3, rel=0.05)
+    assert 1e3 / roofline.ms_per_unit["flop"] == pytest.approx(60e9, rel=0.01)
     predicted = roofline.predict(drivers_of(components, work_of))
-    np.testing.assert_allclose(predicted, truth, rtol=0.12)
-    assert np.mean(np.abs(predicted / truth - 1)) < 0.02
+    np.testing.assert_allclose(predicted, truth, rtol=0.04)
+    assert np.mean(np.abs(predicted / truth - 1)) < 0.01
 
 
 def test_a_level_of_memory_that_no_row_reached_costs_what_it_usually_does() -> None:
@@ -49,7 +60,7 @@ def test_a_few_wild_rows_do_not_bend_the_roof() -> None:
     unseen = linears(random_sizes(20, 2))
     predicted = fitted(components, factors).predict(drivers_of(unseen, work_of))
     truth = np.array([roofline_ms(component) for component in unseen])
-    assert np.mean(np.abs(predicted / truth - 1)) < 0.05
+    assert np.mean(np.abs(predicted / truth - 1)) < 0.02
 
 
 def test_no_rate_exceeds_the_limits() -> None:
