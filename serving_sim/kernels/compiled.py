@@ -12,7 +12,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar
 
 from numba import njit
 
-__all__ = ["Compiled", "compiled", "compiled_within", "inlined"]
+__all__ = ["Compiled", "compiled", "compiled_helper", "compiled_within", "inlined"]
 
 _Taken = ParamSpec("_Taken")
 _Given_co = TypeVar("_Given_co", covariant=True)
@@ -45,6 +45,15 @@ def compiled_within(function: Callable[_Taken, _Given_co]) -> Compiled[_Taken, _
     dispatcher: Compiled[_Taken, _Given_co] = _cached(
         function, no_cpython_wrapper=True, no_cfunc_wrapper=True, error_model="numpy"
     )
+    return dispatcher
+
+
+def compiled_helper(function: Callable[_Taken, _Given_co]) -> Compiled[_Taken, _Given_co]:
+    """Of a function that compiled ones call for every query, and Python may call too.
+
+    It divides as numpy does: where a division could raise, numba counts references to every array of the function.
+    """
+    dispatcher: Compiled[_Taken, _Given_co] = _cached(function, error_model="numpy")
     return dispatcher
 
 
