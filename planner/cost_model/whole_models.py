@@ -35,9 +35,8 @@ if TYPE_CHECKING:
 __all__ = [
     "MeasuredModel",
     "WholeModelProvider",
+    "WholeModelSweep",
     "WithWholeModels",
-    "measure_served_models",
-    "measure_whole_models",
     "stored_whole_models",
 ]
 
@@ -129,47 +128,48 @@ class WithWholeModels:
         return self.models if component.kind == WHOLE_MODEL else self.parts
 
 
-def measure_whole_models(
-    specs: Sequence[ModelSpec],
-    batches: Sequence[int],
-    store: ProfileStore,
-    *,
-    zipf: Mapping[str, float] | float = 0.0,
-    device: str = LOCAL_CPU,
-    executor: Executor | None = None,
-    options: SweepOptions | None = None,
-) -> tuple[MeasuredModel, ...]:
-    """The latency of each model at each batch, as a sweep measures it; what the store knows already is not redone.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WholeModelSweep:
+    """Measures models whole on one device; what the store knows already is not redone."""
 
-    A model that could not be measured is missing from the result; its row in the store says why.
-    """
-    provider = WholeModelProvider(specs=tuple(specs), zipf=zipf)
-    options = options or SweepOptions()
-    wanted = {provider.component(spec, batch): (spec, batch) for spec in specs for batch in batches}
-    sweep(tuple(wanted), provider, store, device=device, executor=executor, options=options)
-    return stored_whole_models(specs, batches, store, _device_key(device, executor, options), zipf=zipf)
+    specs: tuple[ModelSpec, ...]
+    store: ProfileStore
+    zipf: Mapping[str, float] | float = 0.0
+    device: str = LOCAL_CPU
+    executor: Executor | None = None
+    options: SweepOptions = field(default_factory=SweepOptions)
 
+    def measure(self, batches: Sequence[int]) -> tuple[MeasuredModel, ...]:
+        """The latency of each model at each batch, as a sweep measures components.
 
-def measure_served_models(
-    specs: Sequence[ModelSpec],
-    batches: Sequence[int],
-    store: ProfileStore,
-    *,
-    zipf: Mapping[str, float] | float = 0.0,
-    device: str = LOCAL_CPU,
-    executor: Executor | None = None,
-    options: SweepOptions | None = None,
-) -> None:
-    """Time each model at each batch as it would be served, whatever the core: call after call, and with pauses between.
+        A model that could not be measured is missing from the result; its row in the store says why.
+        """
+        self._sweep((WHOLE_MODEL,), batches, self.options)
+        return stored_whole_models(self.specs, batches, self.store, self._device_key(), zipf=self.zipf)
 
-    Rows of two kinds of their own. Beside the models' labels they tell how much slower than these the usual call is,
-    and the call after a pause (`planner.cost_model.scatter_sources`). What the store knows already is not redone.
-    """
-    provider = WholeModelProvider(specs=tuple(specs), zipf=zipf, kinds=(SERVED_MODEL, IDLED_MODEL))
-    as_they_come = replace(
-        options or SweepOptions(), quiet_core=None, agreement=None, retakes=0, visits=_SERVED_VISITS, least_gap_s=_GAP_S
-    )
-    sweep(provider.components(batches), provider, store, device=device, executor=executor, options=as_they_come)
+    def time_served(self, batches: Sequence[int]) -> None:
+        """Time each model at each batch as it would be served, whatever the core: call after call, and after pauses.
+
+        Rows of two kinds of their own. Beside the models' labels they tell how much slower than these the usual call
+        is, and the call after a pause (`planner.cost_model.scatter_sources`).
+        """
+        as_they_come = replace(
+            self.options, quiet_core=None, agreement=None, retakes=0, visits=_SERVED_VISITS, least_gap_s=_GAP_S
+        )
+        self._sweep((SERVED_MODEL, IDLED_MODEL), batches, as_they_come)
+
+    def _sweep(self, kinds: tuple[str, ...], batches: Sequence[int], options: SweepOptions) -> None:
+        provider = WholeModelProvider(specs=self.specs, zipf=self.zipf, kinds=kinds)
+        wanted = provider.components(batches)
+        sweep(wanted, provider, self.store, device=self.device, executor=self.executor, options=options)
+
+    def _device_key(self) -> str:
+        from profiles.fingerprint import current_fingerprint
+
+        threads = self.options.threads
+        if self.executor is None:
+            return current_fingerprint(self.device, threads).device_key()
+        return self.executor.fingerprint(self.device, threads).device_key()
 
 
 def stored_whole_models(
@@ -197,13 +197,6 @@ def stored_whole_models(
 
 def _idle() -> None:
     time.sleep(IDLED_MS / MS_PER_S)
-
-
-def _device_key(device: str, executor: Executor | None, options: SweepOptions) -> str:
-    from profiles.fingerprint import current_fingerprint
-
-    here = executor.fingerprint(device, options.threads) if executor else current_fingerprint(device, options.threads)
-    return here.device_key()
 
 
 def _inputs(

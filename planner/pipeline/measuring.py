@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
-from planner.cost_model.whole_models import WholeModelProvider, measure_served_models, measure_whole_models
+from planner.cost_model.whole_models import WholeModelProvider, WholeModelSweep
 from planner.pipeline.data import StudyData
 from planner.pipeline.sweeping import candidate_models, measured_kinds, sweep_options, sweep_study
 from planner.pipeline.workspace import Workspace
@@ -34,15 +34,14 @@ def measure_study(
     store, models = ProfileStore(workspace.profiles), whole_models_of(study, data)
     results = sweep_study(study, data, workspace, progress, executor, models=models, batches=MODEL_BATCHES)
     if models.specs and LOCAL_CPU in measured_kinds(study, executor):
+        whole = WholeModelSweep(
+            specs=models.specs, store=store, zipf=data.zipf, executor=executor, options=sweep_options(study)
+        )
         # None is left but after an adaptive sweep.
         with progress.stage(f"measuring {len(models.specs)} whole models"):
-            measure_whole_models(
-                models.specs, MODEL_BATCHES, store, zipf=data.zipf, executor=executor, options=sweep_options(study)
-            )
+            whole.measure(MODEL_BATCHES)
         with progress.stage(f"timing {len(models.specs)} whole models as they would be served"):
-            measure_served_models(
-                models.specs, SERVED_BATCHES, store, zipf=data.zipf, executor=executor, options=sweep_options(study)
-            )
+            whole.time_served(SERVED_BATCHES)
     store.compact()
     return results
 

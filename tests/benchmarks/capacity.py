@@ -13,7 +13,7 @@ from planner.cost_model.composition import CostModel
 from planner.cost_model.model import FittedDeviceModel
 from planner.cost_model.scatter_sources import scatter_of_profiles
 from planner.cost_model.training_rows import WHOLE_MODEL
-from planner.cost_model.whole_models import measure_served_models, measure_whole_models
+from planner.cost_model.whole_models import WholeModelSweep
 from planner.mapping.latency_tables import latency_table
 from planner.pipeline.data import StudyData, load_study_data
 from planner.pipeline.measuring import SERVED_BATCHES, measure_study, validation_models
@@ -92,7 +92,8 @@ class _Setting:
         """The cost model, with how much slower than their labels calls are now: of known models, timed anew."""
         store = ProfileStore(self.folder / f"before-{spec.name}")
         options = sweep_options(self.study)
-        measure_served_models(self.known[::_OF_KNOWN], SERVED_BATCHES, store, zipf=self.data.zipf, options=options)
+        served = WholeModelSweep(specs=self.known[::_OF_KNOWN], store=store, zipf=self.data.zipf, options=options)
+        served.time_served(SERVED_BATCHES)
         labels = [row for row in self.profiles if row.kind == WHOLE_MODEL]
         scatter = scatter_of_profiles([*labels, *store.load()])
         fitted = self.cost_model.models[self.device]
@@ -190,7 +191,8 @@ def _whole_table(
     setting: _Setting, spec: ModelSpec, store: ProfileStore, cost_model: CostModel, predicted: LatencyTable
 ) -> LatencyTable:
     """The whole model measured, with the scatter and the gap after idleness that its prediction has."""
-    measured = measure_whole_models([spec], _SIZES, store, zipf=setting.data.zipf, options=sweep_options(setting.study))
+    options = sweep_options(setting.study)
+    measured = WholeModelSweep(specs=(spec,), store=store, zipf=setting.data.zipf, options=options).measure(_SIZES)
     to_mean = cost_model.device(setting.device).scatter.mean_over_label
     mean_ms = np.maximum.accumulate([to_mean * one.latency.p25_ms for one in measured])
     return LatencyTable(

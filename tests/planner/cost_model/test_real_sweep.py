@@ -4,7 +4,7 @@ from planner.cost_model.composition import CostModel
 from planner.cost_model.model import fit_device_model
 from planner.cost_model.noise import remeasure_with
 from planner.cost_model.validation import validate
-from planner.cost_model.whole_models import measure_whole_models
+from planner.cost_model.whole_models import WholeModelSweep
 from planner.cost_model.whole_sums import context_of
 from profiles.executors.in_process import InProcessExecutor
 from profiles.store import ProfileStore
@@ -33,7 +33,7 @@ def test_a_sweep_of_this_machine_predicts_and_validates_whole_models(tmp_path: P
     store = ProfileStore(tmp_path)
     components = {placed.component for spec in specs for n in (1, 16) for placed in components_of(spec, n)}
     sweep(tuple(components), RecommendationProvider(), store, options=QUICK)
-    measured = measure_whole_models(specs, (16, 64), store, options=QUICK)
+    measured = WholeModelSweep(specs=specs, store=store, options=QUICK).measure((16, 64))
     remeasure = remeasure_with(RecommendationProvider(), InProcessExecutor(), QUICK)
     report = validate(fit_device_model(store.load(), work_of), measured, remeasure=remeasure)
     assert report.composed

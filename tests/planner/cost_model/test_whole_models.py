@@ -7,9 +7,8 @@ import torch
 
 from planner.cost_model.whole_models import (
     WholeModelProvider,
+    WholeModelSweep,
     WithWholeModels,
-    measure_served_models,
-    measure_whole_models,
 )
 from profiles.component import make_component
 from profiles.errors import UnknownNameError
@@ -39,10 +38,14 @@ POOLED = ModelSpec(
 QUICK = SweepOptions(seconds_per_visit=0.001, max_seconds_per_visit=0.05, least_gap_s=0.0)
 
 
+def swept(store: ProfileStore, *specs: ModelSpec) -> WholeModelSweep:
+    return WholeModelSweep(specs=specs, store=store, options=QUICK)
+
+
 def test_models_are_measured_once_into_the_store(tmp_path: Path) -> None:
     store = ProfileStore(tmp_path)
-    first = measure_whole_models((SPEC, POOLED), (1, 8), store, options=QUICK)
-    again = measure_whole_models((SPEC, POOLED), (1, 8), store, options=QUICK)
+    first = swept(store, SPEC, POOLED).measure((1, 8))
+    again = swept(store, SPEC, POOLED).measure((1, 8))
     assert [(one.spec.name, one.batch) for one in first] == [("small", 1), ("small", 8), ("pooled", 1), ("pooled", 8)]
     assert again == first
     assert {row.kind for row in store.load()} == {"model"}
@@ -59,18 +62,18 @@ def test_one_sweep_visits_models_and_components_in_turn(tmp_path: Path) -> None:
     assert sum(in_time) == 3 * 2
     assert len(in_time) == 3 * (2 + len(parts))
     assert in_time != sorted(in_time)
-    assert measure_whole_models((SPEC,), (1, 8), store, options=QUICK)[0].latency.visits == 3
+    assert swept(store, SPEC).measure((1, 8))[0].latency.visits == 3
 
 
 def test_models_timed_as_they_come_are_rows_of_their_own_kind(tmp_path: Path) -> None:
     store = ProfileStore(tmp_path)
-    measure_served_models((SPEC,), (1,), store, options=replace(QUICK, quiet_core=0.01))
+    replace(swept(store, SPEC), options=replace(QUICK, quiet_core=0.01)).time_served((1,))
     assert {row.kind: (row.batch, row.provenance) for row in store.load()} == {
         "served_model": (1, "measured"),
         "idled_model": (1, "measured"),
     }
     assert all(visit.core_us is None for visit in store.visits())
-    assert measure_whole_models((SPEC,), (1,), store, options=QUICK)[0].batch == 1
+    assert swept(store, SPEC).measure((1,))[0].batch == 1
 
 
 def test_a_model_that_cannot_be_measured_is_left_out(tmp_path: Path) -> None:
@@ -82,7 +85,7 @@ def test_a_model_that_cannot_be_measured_is_left_out(tmp_path: Path) -> None:
         bottom_mlp=(),
         top_mlp=(1,),
     )
-    found = measure_whole_models((huge, SPEC), (1,), ProfileStore(tmp_path), options=QUICK)
+    found = swept(ProfileStore(tmp_path), huge, SPEC).measure((1,))
     assert [one.spec.name for one in found] == ["small"]
 
 
