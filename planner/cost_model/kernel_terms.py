@@ -4,8 +4,10 @@ Names are `unit/what`, and the unit says what a constant of it may be (see `roof
 `number` (handled one by one), `flop` (at a rate below the full one), `traffic` (MiB between two calls).
 
 Products run as torch and MKL run them on x86 cores, where it was looked at: outputs in tiles of 24, then of 16, 8 and
-4, then one by one; fewer than 12 outputs by dot products, without tiles; up to three rows without packing the weights.
-Batched products of fewer than 400 multiplications are plain loops (aten/src/ATen/native/LinearAlgebra.cpp), and a
+4, then one by one; fewer than 12 outputs by dot products, without tiles; up to three or eight rows without packing the
+weights. A bias fills the outputs before the product reads and writes them.
+Batched products of fewer than 400 multiplications are plain loops (aten/src/ATen/native/LinearAlgebra.cpp), whose
+outputs cost something each, and a
 concatenation copies each piece of each row in whole vectors, what is left number by number
 (aten/src/ATen/native/cpu/CatKernel.cpp). Other devices have constants near 0 for what they do not do.
 """
@@ -26,6 +28,15 @@ _FEWEST_TILED = 12
 _UNPACKED_ROWS = 3
 _TINY_PRODUCT = 400
 _VECTOR = 8
+_LINE_BYTES = 64
+# More rows than these may have the weights read or packed anew.
+_ROW_STEPS = (1, 3, 8)
+# Doublings of MiB of traffic, up to all that caches of a core or a chip hold.
+_TRAFFIC_STEPS = 8
+# Powers of two of bytes that caches have, and how sharp the edges are.
+_STREAM_EDGES = (20, 21, 22)
+_LOOKUP_EDGES = (15, 17, 19, 20, 21, 23, 25)
+_EDGE_WIDTH = 0.35
 # Dimensions that count pieces, each of which costs a copy of its own in every row of the batch.
 _COUNTS = frozenset({"parts", "vectors"})
 # Dimensions that plain loops run over, which do what is left of whole vectors one by one.
@@ -44,12 +55,12 @@ def kernel_terms(drivers: CostDrivers) -> Terms:
     if {"parts", "width"} <= names:
         terms |= _copies(drivers)
     if "context_bytes" in names:
-        traffic_mib = drivers.size_of("context_bytes") / BYTES_PER_MIB
-        terms |= {"traffic": traffic_mib, "traffic/log": np.log1p(traffic_mib)}
-        terms["traffic/any"] = (traffic_mib > 0).astype(np.float64)
+        terms |= _behind_traffic(drivers)
     if "context_frees" in names:
         # Fresh pages.
         terms["edge/frees"] = drivers.size_of("context_frees") * drivers.bytes_N
+    if {"pooling", "dim"} <= names:
+        terms |= _lookups(drivers)
     if not drivers.flops_N.any():
         return terms
     if {"in_features", "out_features"} <= names:
@@ -57,6 +68,28 @@ def kernel_terms(drivers: CostDrivers) -> Terms:
     if {"vectors", "dim"} <= names:
         return terms | _batched_products(drivers)
     return terms | _any_products(drivers)
+
+
+def _behind_traffic(drivers: CostDrivers) -> Terms:
+    """Of what passes the caches between two calls: any function of it that does not fall, per call and per byte."""
+    traffic_mib = drivers.size_of("context_bytes") / BYTES_PER_MIB
+    doublings = np.log2(1 + traffic_mib)
+    terms: Terms = {"traffic": traffic_mib, "traffic/any": (traffic_mib > 0).astype(np.float64)}
+    for step in range(_TRAFFIC_STEPS):
+        ramp = np.clip(doublings - step, 0.0, 1.0)
+        terms[f"traffic/step/{step}"] = ramp
+        terms[f"edge/traffic/{step}"] = drivers.bytes_N * ramp
+    return terms
+
+
+def _lookups(drivers: CostDrivers) -> Terms:
+    """Of rows read by id: whole vectors of each, and its cache lines where what is touched outgrows a cache."""
+    vectors = drivers.ids_N * np.ceil(drivers.size_of("dim") / _TILE)
+    lines = drivers.ids_N * (1 + drivers.size_of("dim") * BYTES_PER_FLOAT / _LINE_BYTES)
+    terms: Terms = {"number/vectors": vectors}
+    for doublings in _LOOKUP_EDGES:
+        terms[f"number/lines/{doublings}"] = lines * _share_beyond(drivers.bytes_N, doublings)
+    return terms
 
 
 def inner_bytes(drivers: CostDrivers) -> Floats:
@@ -94,6 +127,7 @@ def _products(drivers: CostDrivers) -> Terms:
         "call/narrow": 1.0 * (is_narrow & is_packed),
         # What is read of the weights, whichever kernel reads them.
         "flop/weights": weights * np.minimum(batch, _UNPACKED_ROWS) * ~is_vector,
+        **{f"flop/weights/{rows}": weights * is_tiled * (batch > rows) for rows in _ROW_STEPS},
         "flop/vector": flops * is_vector,
         "row/vector": batch * is_vector,
         **_narrow_terms(narrow, outputs, batch * is_narrow),
@@ -103,8 +137,23 @@ def _products(drivers: CostDrivers) -> Terms:
         "flop/over/in_features": tiled / drivers.size_of("in_features"),
         "flop/over/out_features": tiled / outputs,
         **_tile_terms(tiled, outputs),
+        **_streams(batch * outputs, drivers.parameter_bytes_N),
         **_cold_weights(drivers),
     }
+
+
+def _streams(outputs_N: Floats, weight_bytes_N: Floats) -> Terms:
+    """Outputs and weights beyond each cache."""
+    terms: Terms = {}
+    for name, bytes_N in (("outputs", BYTES_PER_FLOAT * outputs_N), ("weights", weight_bytes_N)):
+        for doublings in _STREAM_EDGES:
+            terms[f"edge/{name}/{doublings}"] = bytes_N * _share_beyond(bytes_N, doublings)
+    return terms
+
+
+def _share_beyond(bytes_N: Floats, doublings: int) -> Floats:
+    share: Floats = 1 / (1 + np.exp((doublings - np.log2(np.maximum(bytes_N, 1.0))) / _EDGE_WIDTH))
+    return share
 
 
 def _cold_weights(drivers: CostDrivers) -> Terms:
@@ -127,8 +176,8 @@ def _batched_products(drivers: CostDrivers) -> Terms:
         "number/pairs": batch * pairs,
         "number/left": batch * (dim % _VECTOR + pairs % _VECTOR),
         "number/left_of_vectors": batch * vectors * (dim % _VECTOR),
-        "flop/tiny": flops * is_tiny,
-        "row/tiny": batch * is_tiny,
+        "product/tiny": flops * is_tiny,
+        "number/tiny": batch * is_tiny * vectors**2,
         "flop/over/vectors": flops / vectors,
         "flop/over/dim": flops / dim,
         **_narrow_terms(flops * is_narrow, vectors, batch * is_narrow),

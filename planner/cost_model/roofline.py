@@ -36,13 +36,13 @@ _EDGE_WIDTH = 0.7
 # The last level is left within a fifth of that: what streams through it is gone before it comes again.
 _LAST_EDGE_WIDTH = 0.2
 # Multiples of a level at which the bandwidth may fall as well.
-_EDGES = (("l3", 1 / 4), ("l3", 1), ("memory", 1 / 4), ("memory", 1 / 2), ("memory", 2))
+_EDGES = (("l3", 1 / 4), ("l3", 1 / 2), ("l3", 1), ("l3", 2), ("memory", 1 / 4), ("memory", 1 / 2), ("memory", 2))
 _MULTIPLE_WIDTH = 0.35
 # Priors, as shares of the limits: what rates are usually like, and how slow each level of the memory is.
 _USUAL_FLOPS_SHARE = 1 / 40
 _USUAL_BYTES_SHARES = {"byte": 1 / 20, "l2": 1 / 10, "l3": 1 / 20, "memory": 1 / 100}
 # Of what kernels do beyond the full rates: per call, per row, per number, per MiB of traffic, and in full FLOPs.
-_USUAL_MS = {"call": 1e-3, "row": 5e-5, "id": 5e-5, "number": 3e-6, "traffic": 2e-2}
+_USUAL_MS = {"call": 1e-3, "row": 5e-5, "id": 5e-5, "number": 3e-6, "traffic": 2e-2, "product": 5e-7}
 _USUAL_LOSS = 8
 # The noise of a row over the priors' spread, which is a factor of two: how much a prior weighs against rows.
 _PRIOR_WEIGHT = 0.05

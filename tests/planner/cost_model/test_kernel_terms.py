@@ -22,6 +22,11 @@ def dots(vectors: int, dim: int) -> list[Component]:
     return [make_component("interaction", batch, shape) for batch in BATCHES]
 
 
+def tables(rows: int, dim: int) -> list[Component]:
+    shape = {"rows": rows, "dim": dim, "pooling": 3.0, "zipf": 0.0, "backend": "torch", "context_bytes": rows * 2**16}
+    return [make_component("embedding", batch, shape) for batch in BATCHES]
+
+
 def drivers(components: list[Component]) -> CostDrivers:
     return drivers_of(components, work_of)
 
@@ -33,6 +38,7 @@ def test_no_term_is_negative_or_falls_as_the_batch_grows(first: int, second: int
         linears([(first, second)], BATCHES),
         concats(min(first, second), max(first, second)),
         dots(first + 1, second),
+        tables(first, second),
     ):
         for name, column_N in kernel_terms(drivers(components)).items():
             assert (column_N >= 0).all(), name
@@ -61,9 +67,30 @@ def test_up_to_three_rows_read_the_weights_once_each() -> None:
     assert terms["call/packed"].tolist() == [0, 0, 1, 1]
 
 
+def test_weights_may_be_packed_from_some_number_of_rows() -> None:
+    terms = kernel_terms(drivers(linears([(10, 20), (10, 2)], (1, 2, 8, 9))))
+    assert terms["flop/weights/1"].tolist() == [0, 400, 400, 400, 0, 0, 0, 0]
+    assert terms["flop/weights/8"].tolist() == [0, 0, 0, 400, 0, 0, 0, 0]
+
+
+def test_outputs_and_weights_count_where_they_outgrow_a_cache() -> None:
+    small, large = (kernel_terms(drivers(linears([(64, 64)], (batch,)))) for batch in (64, 2**16))
+    assert small["edge/outputs/20"][0] < 1
+    assert large["edge/outputs/20"][0] == pytest.approx(2**24, rel=1e-3)
+    assert large["edge/weights/20"][0] == small["edge/weights/20"][0] < 1
+
+
+def test_lookups_cost_vectors_and_the_lines_that_no_cache_keeps() -> None:
+    shape: dict[str, int | float | str] = {"dim": 20, "pooling": 5.0, "zipf": 0.0, "backend": "torch"}
+    few, many = (kernel_terms(drivers([make_component("embedding", 4096, {**shape, "rows": n})])) for n in (10, 10**6))
+    assert few["number/vectors"] == many["number/vectors"] == 4096 * 5 * 2
+    assert few["number/lines/20"][0] < many["number/lines/20"][0]
+    assert many["number/lines/15"][0] == pytest.approx(4096 * 5 * (1 + 80 / 64), rel=1e-3)
+
+
 def test_tiny_batched_products_are_told_from_others() -> None:
     terms = kernel_terms(drivers([dots(4, 24)[0], dots(4, 25)[0]]))
-    assert terms["row/tiny"].tolist() == [1, 0]
+    assert terms["number/tiny"].tolist() == [16, 0]
     assert terms["row/narrow"].tolist() == [0, 1]
 
 
@@ -73,3 +100,6 @@ def test_traffic_before_a_call_is_counted_whatever_the_batch() -> None:
     terms = kernel_terms(drivers(tables))
     assert terms["traffic"].tolist() == [0, 4]
     assert terms["traffic/any"].tolist() == [0, 1]
+    # Of log2(1 + 4) doublings, two are full steps.
+    steps = [terms[f"traffic/step/{step}"][1] for step in range(4)]
+    assert steps == pytest.approx([1, 1, np.log2(5) - 2, 0])
