@@ -64,7 +64,7 @@ def fit_cost_model(study: Study, data: StudyData, workspace: Workspace) -> CostM
             models |= {device.name: replace(fitted, busy_w=_power(device)) for device in devices}
             contexts |= dict.fromkeys([device.name for device in devices], context_of(fitted, whole, data.zipf))
         elif kind == LOCAL_CPU:
-            raise InputError(f"{workspace.profiles}: has no measurements of this machine yet: sweep first")
+            raise InputError(f"{_sources(study, workspace)}: there are none of this machine yet: sweep first")
     estimated = {device.name: estimated_model(device, models) for device in study.devices if device.name not in models}
     return CostModel(models={**models, **estimated}, contexts=contexts)
 

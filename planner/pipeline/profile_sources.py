@@ -19,7 +19,7 @@ from profiles.setups import setup_differences
 from profiles.shipped import shipped_profiles
 from profiles.store import ProfileStore
 
-__all__ = ["SourcedRows", "calibrated_rows", "other_setups", "sourced_rows"]
+__all__ = ["SourcedRows", "calibrated_rows", "calibration_notes", "other_setups", "sourced_rows"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,6 +52,18 @@ def sourced_rows(study: Study, workspace: Workspace, kind: str) -> SourcedRows:
 def calibrated_rows(study: Study, kind: str, now: Fingerprint) -> tuple[ComponentProfile, ...]:
     """Components that the study's calibration holds of a device, measured under the present set-up."""
     return _of_setup(_components(_calibrated(study, kind)), now)
+
+
+def calibration_notes(study: Study, kind: str, now: Fingerprint) -> tuple[str, ...]:
+    """Why none of the study's calibration counts for a device; empty where it has none, or some rows count."""
+    if study.sweep.profiles is None or calibrated_rows(study, kind, now):
+        return ()
+    folder = study.folder / study.sweep.profiles
+    rows = ProfileStore(folder).load()
+    if _measured(rows, kind):
+        return tuple(f"{folder}: {other}: not used" for other in other_setups(rows, now))
+    held = ", ".join(sorted({row.device for row in rows}))
+    return (f"{folder}: {f'profiles of {held}' if held else 'no profiles'}, none of {kind}: not used",)
 
 
 def other_setups(rows: Sequence[ComponentProfile], now: Fingerprint) -> tuple[str, ...]:

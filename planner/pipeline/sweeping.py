@@ -12,7 +12,7 @@ from planner.cost_model.traffic import in_context
 from planner.cost_model.training_rows import component_of
 from planner.cost_model.whole_models import WholeModelProvider, WithWholeModels
 from planner.pipeline.data import StudyData
-from planner.pipeline.profile_sources import calibrated_rows, other_setups
+from planner.pipeline.profile_sources import calibrated_rows, calibration_notes, other_setups
 from planner.pipeline.workspace import Workspace
 from planner.progress import Progress
 from planner.search import build_candidate, enumerate_choices
@@ -170,9 +170,11 @@ class _KindSweep:
         return self.executor.fingerprint(self.kind, self.study.sweep.threads)
 
     def tell_other_setups(self) -> None:
-        """Say which rows of the store do not count, and why."""
+        """Say which rows of the store, or of the calibration, do not count, and why."""
         for other in other_setups(self.store.load(), self.fingerprint):
             self.progress.say(f"{self.store.directory}: {other}: not used, measuring anew")
+        for note in calibration_notes(self.study, self.kind, self.fingerprint):
+            self.progress.say(f"{note}, measuring anew")
 
     def measure(self, components: Sequence[Component]) -> SweepResult:
         """All of them, or where they are few enough to tell of the rest."""

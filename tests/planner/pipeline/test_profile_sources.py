@@ -6,7 +6,7 @@ import pytest
 
 from planner.pipeline.data import load_study_data
 from planner.pipeline.modelling import fit_cost_model
-from planner.pipeline.profile_sources import calibrated_rows, other_setups, sourced_rows
+from planner.pipeline.profile_sources import calibrated_rows, calibration_notes, other_setups, sourced_rows
 from planner.pipeline.workspace import Workspace, open_workspace
 from planner.study import Study, load_study
 from profiles.errors import InputError
@@ -77,6 +77,18 @@ def test_other_set_ups_are_counted_and_told_apart() -> None:
     rows = [profile_of(one, 1.0, fingerprint=here(threads=2)) for one in linears([(2, 2)], batches=(1, 8))]
     assert other_setups(rows, here()) == ("2 rows of local-cpu with threads 2 (now 1)",)
     assert other_setups(rows, here(threads=2)) == ()
+
+
+def test_a_calibration_that_does_not_count_is_told_by_what_it_holds(study_file: Path, tmp_path: Path) -> None:
+    def notes(**fingerprint: object) -> tuple[str, ...]:
+        folder = tmp_path / str(fingerprint)
+        store_rows(folder, here(**fingerprint), [(2, 2)])
+        return calibration_notes(study_with(study_file, profiles=str(folder)), LOCAL_CPU, here())
+
+    assert notes() == ()
+    assert notes(device="v100")[0].endswith(": profiles of v100, none of local-cpu: not used")
+    assert notes(threads=2)[0].endswith(": 2 rows of local-cpu with threads 2 (now 1): not used")
+    assert calibration_notes(study_with(study_file), LOCAL_CPU, here()) == ()
 
 
 def test_a_calibration_that_is_not_there_is_named(study_file: Path, workspace: Workspace) -> None:
