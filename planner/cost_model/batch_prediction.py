@@ -17,6 +17,7 @@ from planner.cost_model.estimates import Floats, HasResidencyLimits
 from planner.cost_model.features import BYTES_PER_MIB
 from planner.cost_model.parts import (
     COLUMNS,
+    FAMILIES,
     LATENCIES,
     Part,
     PartPrices,
@@ -25,7 +26,8 @@ from planner.cost_model.parts import (
     group_part,
     grouped_as,
 )
-from planner.cost_model.traffic import context_bytes_of
+from planner.cost_model.pass_counts import PassCounts
+from planner.cost_model.traffic import context_bytes_of, kept_share
 from profiles.errors import InputError
 from profiles.units import MS_PER_S
 from representations.specs import EmbeddingSpec, Feature, ModelSpec, RobeSpec, TableSpec
@@ -144,7 +146,7 @@ class CandidatePredictor:
             if prices is None:
                 prices = PartPrices(self._model, self._work, held_bytes, self._context)
                 self._prices[held_bytes] = prices
-            _gather(layout, prices, rows, sums_NC)
+            _gather(layout, prices, rows, sums_NC, with_families=self._context.per_family_ms > 0)
         return self._costs(candidates, sums_NC, shared_N)
 
     def _slots(self, candidates: Candidates) -> list[_Slot]:
@@ -220,9 +222,28 @@ class CandidatePredictor:
             yield held_bytes, np.flatnonzero(class_N == one)
 
     def _costs(self, candidates: Candidates, sums_NC: Floats, shared_N: Floats) -> CandidateCosts:
-        mean, low, high, extrapolated, added_ms, table_bytes, traffic_bytes, flops, own_bytes = sums_NC.T
-        displaced = table_bytes * np.log1p(traffic_bytes / BYTES_PER_MIB)
-        mean, low, high = self._context.place_bounds((mean, low, high), added_ms, displaced)
+        (
+            mean,
+            low,
+            high,
+            extrapolated,
+            components,
+            containers,
+            families,
+            table_bytes,
+            traffic_bytes,
+            flops,
+            own_bytes,
+        ) = sums_NC.T
+        counts = PassCounts(
+            components=components,
+            containers=containers,
+            families=families,
+            traffic_bytes=traffic_bytes,
+            kept_bytes=traffic_bytes * kept_share(traffic_bytes),
+            displaced_bytes=table_bytes * np.log1p(traffic_bytes / BYTES_PER_MIB),
+        )
+        mean, low, high = self._context.place_bounds((mean, low, high), counts)
         inputs = np.array([input_bytes(candidates.features, candidates.dense_features, self._batch)])
         transfer = self._model.transfer_ms(inputs)
         mean, busy_w = mean + transfer, self._model.busy_w
@@ -239,8 +260,9 @@ class CandidatePredictor:
         )
 
 
-def _gather(layout: _Layout, prices: PartPrices, rows: Index | None, sums_NC: Floats) -> None:
+def _gather(layout: _Layout, prices: PartPrices, rows: Index | None, sums_NC: Floats, *, with_families: bool) -> None:
     table_RC = prices.rows(layout.parts)
+    families_RW = prices.families(layout.parts) if with_families else np.zeros((len(layout.parts), 0), dtype=np.uint64)
     tables: dict[int, Floats] = {}
     count = len(sums_NC) if rows is None else len(rows)
     for start in range(0, count, _CHUNK):
@@ -250,6 +272,8 @@ def _gather(layout: _Layout, prices: PartPrices, rows: Index | None, sums_NC: Fl
         sums = _sum_of(table_RC, places)
         if prices.apart:
             _add_tables(layout, prices, places, sums, tables)
+        for words_R in families_RW.T:
+            sums[:, FAMILIES] += np.bitwise_count(np.bitwise_or.reduce(words_R[places], axis=1))
         sums_NC[some] = sums
 
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from planner.cost_model.containers import container_shares
 from planner.cost_model.context import IDENTITY, Context
 from planner.cost_model.estimates import DeviceModel, Estimates, Floats, LatencyProvenance, worst_provenance
 from planner.cost_model.features import WorkFormula
-from planner.cost_model.traffic import displaced_bytes, in_context
+from planner.cost_model.pass_counts import PassCounts, joined, pass_counts
+from planner.cost_model.traffic import in_context
 from profiles.component import Work
 from profiles.errors import InputError, UnknownNameError
 from profiles.units import MS_PER_S
@@ -48,8 +48,8 @@ class ModelLatency:
 
     The interval adds the components' bounds: their errors are taken as fully correlated, since whatever makes one
     prediction wrong (the neighbours, the clock rate, a mistaken cache) mostly makes all wrong alike.
-    `energy_j` is modelled as busy power times latency, None where the power is unknown. `containers` and
-    `displaced_bytes` are what the context weighs (see `containers` and `traffic`).
+    `energy_j` is modelled as busy power times latency, None where the power is unknown. `counts` are what the context
+    weighs.
     """
 
     device: str
@@ -60,8 +60,7 @@ class ModelLatency:
     components: tuple[ComponentLatency, ...]
     provenance: LatencyProvenance
     energy_j: Floats | None
-    containers: Floats
-    displaced_bytes: Floats
+    counts: PassCounts
 
     @property
     def extrapolated(self) -> bool:
@@ -149,18 +148,15 @@ class _Priced:
     placed: Sequence[PlacedComponent]
     estimates: Estimates
     works: Sequence[Work]
-    containers: float
-    displaced_bytes: float
+    counts: PassCounts
 
 
 def _priced(
     placed: Sequence[PlacedComponent], at: Sequence[int], alone: Estimates, works: Sequence[Work], context: Context
 ) -> _Priced:
     own = [works[i] for i in at]
-    displaced = displaced_bytes([one.component for one in placed], own)
-    containers = container_shares([one.path for one in placed])
-    estimates = context.place(alone.take(at), containers, displaced)
-    return _Priced(placed, estimates, own, float(containers.sum()), float(displaced.sum()))
+    counts = pass_counts([one.path for one in placed], [one.component for one in placed], own)
+    return _Priced(placed, context.place(alone.take(at), counts), own, counts.sum())
 
 
 def _composed(
@@ -183,8 +179,7 @@ def _composed(
         components=tuple(rows),
         provenance=worst_provenance(part for one in priced for part in one.estimates.provenance),
         energy_j=None if busy_w is None else busy_w * mean / MS_PER_S,
-        containers=np.array([one.containers for one in priced]),
-        displaced_bytes=np.array([one.displaced_bytes for one in priced]),
+        counts=joined([one.counts for one in priced]),
     )
 
 

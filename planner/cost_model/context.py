@@ -4,29 +4,32 @@ Alone and repeated, a component finds its code, weights and activations in the c
 the modules that contain it cost calls of their own. These show most where components are many and small, the loss of
 the caches where batches are large and tables stand among wide activations (`displaced` bytes, see `traffic`):
 
-    in the model = stretch * alone + per_component + per_container * containers + per_displaced_byte * displaced
+    in the model = stretch * alone + per_component + per_container * containers + per_family * families
+                   + per_byte * traffic + per_kept_byte * kept + per_displaced_byte * displaced
 
-Containers are counted once in all, so in a component by their shares (see `containers`). The model is linear, so that
-it can be evaluated on sums over components.
+Containers are counted once in all, so in a component by their shares (see `containers`), and the first component of a
+family finds its code cold. Activations (`traffic`, of all but tables) come from farther away than alone, where the same
+ones are read again and again; `kept` is as much of them as a core's cache holds. The model is linear, so that it can be
+evaluated on sums over components.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from planner.cost_model.estimates import Estimates, Floats, LatencyProvenance
 from planner.cost_model.intervals import half_width
+from planner.cost_model.pass_counts import PassCounts
 
 __all__ = ["IDENTITY", "Bounds", "Context", "WholeSums", "fit_context", "leave_one_model_out"]
 
 # Mean, low and high.
 Bounds = tuple[Floats, Floats, Floats]
-Count = TypeVar("Count", float, Floats)
 _FEWEST_ROWS = 4
-_STRETCH_BOUNDS = (0.5, 10.0)
+# Tables behind traffic find their code colder than in a model, where others ran just before.
+_STRETCH_BOUNDS = (0.8, 10.0)
 # Draws the fit towards `alone` as much as a tenth of one row would.
 _RIDGE = 0.1
 
@@ -42,9 +45,7 @@ class WholeSums:
     alone_ms: Floats
     low_ms: Floats
     high_ms: Floats
-    components_N: Floats
-    containers_N: Floats
-    displaced_N: Floats
+    counts: PassCounts
     models_N: NDArray[np.int64]
 
     def take(self, rows: NDArray[np.bool_]) -> "WholeSums":
@@ -54,16 +55,14 @@ class WholeSums:
             alone_ms=self.alone_ms[rows],
             low_ms=self.low_ms[rows],
             high_ms=self.high_ms[rows],
-            components_N=self.components_N[rows],
-            containers_N=self.containers_N[rows],
-            displaced_N=self.displaced_N[rows],
+            counts=self.counts.take(rows),
             models_N=self.models_N[rows],
         )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Context:
-    """The factor on a component's latency, and what every component, container and displaced byte of a table adds.
+    """The factor on a component's latency, and what every count of a pass adds (see `PassCounts`).
 
     `half_width`, in logs, is what the components' own intervals lack to cover nine in ten whole models. With
     `has_table_profiles`, tables are asked for behind the model's own traffic, as they were profiled.
@@ -72,6 +71,9 @@ class Context:
     stretch: float = 1.0
     per_component_ms: float = 0.0
     per_container_ms: float = 0.0
+    per_family_ms: float = 0.0
+    per_byte_ms: float = 0.0
+    per_kept_byte_ms: float = 0.0
     per_displaced_byte_ms: float = 0.0
     half_width: float = 0.0
     has_table_profiles: bool = False
@@ -81,29 +83,35 @@ class Context:
         """Whether components cost in a model what they cost alone."""
         return replace(self, has_table_profiles=False) == IDENTITY
 
-    def place(self, alone: Estimates, containers: Floats, displaced_bytes: Floats) -> Estimates:
+    @property
+    def prices_ms(self) -> tuple[float, ...]:
+        """What one of each count adds, in the order of `PassCounts.columns`."""
+        return (
+            self.per_component_ms,
+            self.per_container_ms,
+            self.per_family_ms,
+            self.per_byte_ms,
+            self.per_kept_byte_ms,
+            self.per_displaced_byte_ms,
+        )
+
+    def place(self, alone: Estimates, counts: PassCounts) -> Estimates:
         """The components' latencies inside a model; what was measured alone is predicted there."""
         if self.changes_nothing:
             return alone
         provenance: list[LatencyProvenance] = ["predicted" if p == "measured" else p for p in alone.provenance]
-        bounds = alone.mean_ms, alone.low_ms, alone.high_ms
-        mean, low, high = self.place_bounds(
-            bounds, self.added_ms(np.ones(len(containers)), containers), displaced_bytes
-        )
+        mean, low, high = self.place_bounds((alone.mean_ms, alone.low_ms, alone.high_ms), counts)
         return replace(alone, mean_ms=mean, low_ms=low, high_ms=high, provenance=tuple(provenance))
 
     def place_sums(self, sums: WholeSums) -> Bounds:
         """[N]: mean and bounds of whole models."""
-        added_ms = self.added_ms(sums.components_N, sums.containers_N)
-        return self.place_bounds((sums.alone_ms, sums.low_ms, sums.high_ms), added_ms, sums.displaced_N)
+        return self.place_bounds((sums.alone_ms, sums.low_ms, sums.high_ms), sums.counts)
 
-    def added_ms(self, components: Count, containers: Count) -> Count:
-        """What so many components and containers add."""
-        return self.per_component_ms * components + self.per_container_ms * containers
-
-    def place_bounds(self, alone: Bounds, added_ms: Floats, displaced_bytes: Floats) -> Bounds:
-        """Mean, low and high in ms of components or of sums of them, with what is added to them and displaced bytes."""
-        added = added_ms + self.per_displaced_byte_ms * displaced_bytes
+    def place_bounds(self, alone: Bounds, counts: PassCounts) -> Bounds:
+        """Mean, low and high in ms of components or of sums of them, with what their counts add."""
+        added: Floats = np.zeros(len(counts.components))
+        for price_ms, column in zip(self.prices_ms, counts.columns(), strict=True):
+            added += price_ms * column
         mean, low, high = (self.stretch * value + added for value in alone)
         factor = np.exp(self.half_width)
         return mean, low / factor, high * factor
@@ -140,19 +148,23 @@ def _without_width(sums: WholeSums) -> Context:
 
     if len(sums.measured_ms) < _FEWEST_ROWS:
         return IDENTITY
-    columns = (sums.alone_ms, sums.components_N, sums.containers_N, sums.displaced_N)
-    design = np.column_stack(columns) / sums.measured_ms[:, None]
+    design = np.column_stack((sums.alone_ms, *sums.counts.columns())) / sums.measured_ms[:, None]
     largest = design.max(axis=0)
     scale = np.where(largest > 0, largest, 1.0)
     rows = np.vstack((design / scale, _RIDGE * np.eye(len(scale))))
     # In scaled terms, a component alone has the stretch 1 and adds nothing.
-    wanted = np.concatenate((np.ones(len(design)), [_RIDGE * scale[0], 0.0, 0.0, 0.0]))
-    least, most = np.array([_STRETCH_BOUNDS[0], 0.0, 0.0, 0.0]), np.array([_STRETCH_BOUNDS[1], *[np.inf] * 3])
-    found = lsq_linear(rows, wanted, (least * scale, most * scale), method="bvls").x / scale
-    stretch, per_component_ms, per_container_ms, per_displaced_byte_ms = found.tolist()
+    nothing = np.zeros(len(scale) - 1)
+    wanted = np.concatenate((np.ones(len(design)), [_RIDGE * scale[0]], nothing))
+    least = np.concatenate(([_STRETCH_BOUNDS[0]], nothing))
+    most = np.concatenate(([_STRETCH_BOUNDS[1]], np.full(len(nothing), np.inf)))
+    stretch, *prices_ms = (lsq_linear(rows, wanted, (least * scale, most * scale), method="bvls").x / scale).tolist()
+    per_component, per_container, per_family, per_byte, per_kept_byte, per_displaced_byte = prices_ms
     return Context(
         stretch=stretch,
-        per_component_ms=per_component_ms,
-        per_container_ms=per_container_ms,
-        per_displaced_byte_ms=per_displaced_byte_ms,
+        per_component_ms=per_component,
+        per_container_ms=per_container,
+        per_family_ms=per_family,
+        per_byte_ms=per_byte,
+        per_kept_byte_ms=per_kept_byte,
+        per_displaced_byte_ms=per_displaced_byte,
     )

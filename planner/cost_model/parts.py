@@ -8,33 +8,48 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from planner.cost_model.containers import containers_of
 from planner.cost_model.context import Context
 from planner.cost_model.estimates import DeviceModel, Floats
-from planner.cost_model.features import WorkFormula
+from planner.cost_model.features import WorkFormula, family_of
 from planner.cost_model.traffic import TABLE_KINDS, behind
 from profiles.component import Component
 from representations.components import PlacedComponent, components_of
 from representations.embedding_components import Place, embedding_components, group_component
 from representations.specs import EmbeddingSpec, Feature, ModelSpec, RobeSpec, TableSpec
 
-__all__ = ["COLUMNS", "LATENCIES", "Part", "PartPrices", "dense_part", "embedding_part", "group_part", "grouped_as"]
+__all__ = [
+    "COLUMNS",
+    "FAMILIES",
+    "LATENCIES",
+    "Part",
+    "PartPrices",
+    "dense_part",
+    "embedding_part",
+    "group_part",
+    "grouped_as",
+]
 
-# What is added up; the first four of tables in a context come apart, see `PartPrices.table_rows`. `added_ms` is what
-# the context adds for components and containers.
+# What is added up; the first four of tables in a context come apart, see `PartPrices.table_rows`, and families, which
+# parts may share, by `PartPrices.families`.
 COLUMNS = (
     "mean_ms",
     "low_ms",
     "high_ms",
     "extrapolated",
-    "added_ms",
+    "components",
+    "containers",
+    "families",
     "table_bytes",
     "traffic_bytes",
     "flops",
     "parameter_bytes",
 )
 LATENCIES = 4
+FAMILIES = COLUMNS.index("families")
+_BITS = 64
 # Paths of embeddings in both architectures.
 _EMBEDDINGS = ("embeddings.", "sparse_arch.")
 Zipf = Mapping[str, float] | float
@@ -117,7 +132,7 @@ class PartPrices:
     """
 
     def __init__(self, model: DeviceModel, work: WorkFormula, resident_bytes: int, context: Context) -> None:
-        self._model, self._work, self._resident_bytes, self._context = model, work, resident_bytes, context
+        self._model, self._work, self._resident_bytes = model, work, resident_bytes
         self.apart = context.has_table_profiles
         self._known: dict[Component, tuple[float, ...]] = {}
         self._rows: dict[Part, list[float]] = {}
@@ -129,6 +144,16 @@ class PartPrices:
         self._price(one for part in new for one in part.components if not self._is_apart(one))
         self._rows |= {part: self._row(part) for part in new}
         return np.array([self._rows[part] for part in parts], dtype=np.float64).reshape(-1, len(COLUMNS))
+
+    def families(self, parts: Sequence[Part]) -> NDArray[np.uint64]:
+        """[R, W]: the families of each part's components, as bits of W words."""
+        names = [{family_of(one) for one in part.components} for part in parts]
+        place = {name: i for i, name in enumerate(sorted(set().union(*names)))}
+        words_RW = np.zeros((len(parts), -(-len(place) // _BITS)), dtype=np.uint64)
+        for row, own in enumerate(names):
+            for name in own:
+                words_RW[row, place[name] // _BITS] |= np.uint64(1 << place[name] % _BITS)
+        return words_RW
 
     def table_rows(self, parts: Sequence[Part], context_bytes: int) -> Floats:
         """[R, 4]: the latencies of each part's tables behind so much traffic, and how many are extrapolated."""
@@ -151,8 +176,8 @@ class PartPrices:
                 traffic_bytes += moved
             if not self._is_apart(one):
                 latencies = [total + own for total, own in zip(latencies, self._known[one], strict=True)]
-        added_ms = self._context.added_ms(len(part.components), part.containers)
-        return [*latencies, added_ms, table_bytes, traffic_bytes, part.flops, float(part.parameter_bytes)]
+        counts = (float(len(part.components)), float(part.containers), 0.0)
+        return [*latencies, *counts, table_bytes, traffic_bytes, part.flops, float(part.parameter_bytes)]
 
     def _is_apart(self, component: Component) -> bool:
         return self.apart and component.kind in TABLE_KINDS

@@ -22,9 +22,14 @@ __all__ = [
     "displaced_bytes",
     "in_context",
     "in_pass",
+    "kept_share",
 ]
 
 TABLE_KINDS = frozenset({"embedding", "embedding_group"})
+# A boundary of caches may lie within a doubling of traffic.
+_STEPS_PER_DOUBLING = 2
+# The second level of a current server's core.
+_KEPT_BYTES = 2 * BYTES_PER_MIB
 # What passes beyond this finds little left to displace in the caches of a core, and takes long to pass.
 _MOST_IN_PASS = 32 * BYTES_PER_MIB
 # Activations, read and written: glibc keeps at most 64 MiB of freed memory (mallopt(3)), and about half of what a pass
@@ -38,6 +43,11 @@ def activation_bytes(components: Sequence[Component], works: Sequence[Work]) -> 
     return float(sum(work.bytes_moved for component, work in pairs if component.kind not in TABLE_KINDS))
 
 
+def kept_share(traffic_bytes: float | Floats) -> float | Floats:
+    """How much of what a pass moves a core's own cache may hold, as a share."""
+    return np.minimum(1.0, _KEPT_BYTES / np.maximum(traffic_bytes, 1.0))
+
+
 def displaced_bytes(components: Sequence[Component], works: Sequence[Work]) -> Floats:
     """[P]: bytes of each table, weighed by the log of the traffic in MiB between two of its runs; 0 for all others."""
     weight = float(np.log1p(activation_bytes(components, works) / BYTES_PER_MIB))
@@ -48,9 +58,11 @@ def displaced_bytes(components: Sequence[Component], works: Sequence[Work]) -> F
 
 
 def context_bytes_of(traffic_bytes: Floats) -> Floats:
-    """The traffic that a table is profiled behind, for that of a model: the nearest power of two from 1 MiB, else 0."""
-    exponent = np.round(np.log2(np.maximum(traffic_bytes, 1.0)))
-    within: Floats = np.where(exponent >= np.log2(BYTES_PER_MIB), np.exp2(exponent), 0.0)
+    """The traffic that a table is profiled behind, for that of a model: the nearest of two to a doubling from 1 MiB on,
+    in whole bytes, else 0.
+    """
+    exponent = np.round(_STEPS_PER_DOUBLING * np.log2(np.maximum(traffic_bytes, 1.0))) / _STEPS_PER_DOUBLING
+    within: Floats = np.where(exponent >= np.log2(BYTES_PER_MIB), np.floor(np.exp2(exponent)), 0.0)
     return within
 
 

@@ -11,6 +11,7 @@ from planner.cost_model.context import Context, WholeSums, fit_context
 from planner.cost_model.estimates import DeviceModel
 from planner.cost_model.features import dimensions_of, family_of
 from planner.cost_model.model import FittedDeviceModel
+from planner.cost_model.pass_counts import PassCounts, joined
 from planner.cost_model.traffic import TABLE_KINDS
 from planner.cost_model.unseen import UnseenDeviceModel
 from planner.cost_model.whole_models import MeasuredModel
@@ -61,28 +62,25 @@ def sum_models(
     for i, one in enumerate(whole_models):
         rows_of.setdefault(one.spec, []).append(i)
     bounds, models_N = np.empty((3, len(whole_models))), np.empty(len(whole_models), dtype=np.int64)
-    components_N, containers_N, displaced_N = np.empty((3, len(whole_models)))
+    counts: list[PassCounts] = []
+    order: list[int] = []
     predicted_N = np.empty(len(whole_models), dtype=np.bool_)
     for number, (spec, rows) in enumerate(rows_of.items()):
         batches = [whole_models[i].batch for i in rows]
         latency = cost_model.predict_model(spec, batches, LOCAL_CPU, zipf)
         bounds[:, rows] = latency.mean_ms, latency.low_ms, latency.high_ms
         models_N[rows] = number
+        counts.append(latency.counts)
+        order += rows
         for row, batch in zip(rows, batches, strict=True):
-            parts = latency.at(batch)
-            components_N[row] = len(parts)
-            place = batches.index(batch)
-            containers_N[row], displaced_N[row] = latency.containers[place], latency.displaced_bytes[place]
-            predicted_N[row] = all(part.provenance == "predicted" for part in parts)
+            predicted_N[row] = all(part.provenance == "predicted" for part in latency.at(batch))
     alone_ms, low_ms, high_ms = bounds
     sums = WholeSums(
         measured_ms=np.array([one.latency.p25_ms for one in whole_models]),
         alone_ms=alone_ms,
         low_ms=low_ms,
         high_ms=high_ms,
-        components_N=components_N,
-        containers_N=containers_N,
-        displaced_N=displaced_N,
+        counts=joined(counts).take(np.argsort(order)),
         models_N=models_N,
     )
     return Summed(sums=sums, predicted_N=predicted_N)

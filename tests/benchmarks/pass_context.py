@@ -13,10 +13,10 @@ import numpy as np
 from planner.cost_model.composition import CostModel
 from planner.cost_model.context import Context, WholeSums, fit_context
 from planner.cost_model.model import FittedDeviceModel, fit_device_model
+from planner.cost_model.pass_counts import joined
 from planner.cost_model.traffic import in_pass
 from planner.cost_model.training_rows import WHOLE_MODEL
 from planner.cost_model.whole_models import WholeModelProvider, WithWholeModels
-from profiles.component import Component
 from profiles.store import ProfileStore
 from profiles.sweep import sweep
 from profiles.sweep_options import SweepOptions
@@ -79,24 +79,22 @@ def _sums(
     measured_ms: Mapping[tuple[str, int], float],
 ) -> WholeSums:
     cost_model = CostModel(models={"here": fitted})
-    rows: list[tuple[float, ...]] = []
+    measured, bounds, counts, models = [], [], [], []
     for number, (spec, placed) in enumerate(parts.items()):
         latency = cost_model.predict_placed(
             placed, _BATCHES, "here", input_bytes=[0.0] * len(placed), resident_bytes=spec.parameter_bytes
         )
-        for i, batch in enumerate(_BATCHES):
-            component: Component = whole.component(spec, batch)
-            bounds = (latency.mean_ms[i], latency.low_ms[i], latency.high_ms[i])
-            counts = (len(placed[i]), latency.containers[i], latency.displaced_bytes[i])
-            rows.append((measured_ms[component.spec(), batch], *bounds, *counts, number))
-    measured, mean, low, high, components, containers, displaced, models = np.array(rows).T
+        names = [whole.component(spec, batch).spec() for batch in _BATCHES]
+        measured += [measured_ms[name, batch] for name, batch in zip(names, _BATCHES, strict=True)]
+        bounds.append((latency.mean_ms, latency.low_ms, latency.high_ms))
+        counts.append(latency.counts)
+        models += [number] * len(_BATCHES)
+    mean, low, high = np.concatenate(bounds, axis=1)
     return WholeSums(
-        measured_ms=measured,
+        measured_ms=np.array(measured),
         alone_ms=mean,
         low_ms=low,
         high_ms=high,
-        components_N=components,
-        containers_N=containers,
-        displaced_N=displaced,
-        models_N=models.astype(np.int64),
+        counts=joined(counts),
+        models_N=np.array(models),
     )

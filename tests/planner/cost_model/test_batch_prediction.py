@@ -90,7 +90,14 @@ def fitted() -> CostModel:
     within = [behind(one, 2**20) for one in parts]
     rows = profiles_of(list(dict.fromkeys([*parts, *within])), noise=0.1)
     context = Context(
-        stretch=1.2, per_component_ms=0.003, per_container_ms=0.02, per_displaced_byte_ms=1e-7, half_width=0.1
+        stretch=1.2,
+        per_component_ms=0.003,
+        per_container_ms=0.02,
+        per_family_ms=0.01,
+        per_byte_ms=2e-8,
+        per_kept_byte_ms=1e-7,
+        per_displaced_byte_ms=1e-7,
+        half_width=0.1,
     )
     device = replace(fit_device_model(rows, work_of), busy_w=90.0)
     return CostModel(

@@ -1,4 +1,4 @@
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 
 from planner.cost_model.context import IDENTITY, Context, WholeSums, fit_context, leave_one_model_out
 from planner.cost_model.estimates import Estimates, Floats
+from planner.cost_model.pass_counts import PassCounts
 
 ALONE = np.array([0.1, 1.0, 10.0, 0.2, 2.0, 20.0])
 COUNTS = np.array([10.0, 10.0, 10.0, 40.0, 40.0, 40.0])
@@ -18,19 +19,21 @@ def sums_of(
     alone: Floats = ALONE,
     counts: Floats = COUNTS,
     models: NDArray[np.int64] = MODELS,
-    displaced: Floats | None = None,
-    containers: Floats | None = None,
+    **others: Floats,
 ) -> WholeSums:
     return WholeSums(
         measured_ms=measured,
         alone_ms=alone,
         low_ms=alone / 1.01,
         high_ms=alone * 1.01,
-        components_N=counts,
-        containers_N=np.zeros(len(alone)) if containers is None else containers,
-        displaced_N=np.zeros(len(alone)) if displaced is None else displaced,
+        counts=counts_of(components=counts, **others),
         models_N=models,
     )
+
+
+def counts_of(components: Floats, **others: Floats) -> PassCounts:
+    zeros = {one.name: np.zeros(len(components)) for one in fields(PassCounts)}
+    return PassCounts(**{**zeros, "components": components, **others})
 
 
 def noisy_sums(models: int, seed: int) -> WholeSums:
@@ -56,9 +59,20 @@ def test_what_containers_cost_is_told_from_what_components_cost() -> None:
 
 def test_what_displaced_tables_cost_is_recovered() -> None:
     displaced = np.array([0.0, 1e5, 1e7, 0.0, 5e6, 2e7])
-    context = fit_context(sums_of(1.1 * ALONE + 0.005 * COUNTS + 2e-7 * displaced, displaced=displaced))
+    context = fit_context(sums_of(1.1 * ALONE + 0.005 * COUNTS + 2e-7 * displaced, displaced_bytes=displaced))
     assert context.per_displaced_byte_ms == pytest.approx(2e-7, rel=0.03)
     assert context.stretch == pytest.approx(1.1, rel=0.01)
+
+
+def test_what_cold_code_and_activations_cost_is_recovered() -> None:
+    rng = np.random.default_rng(0)
+    alone, moved = np.exp(rng.uniform(-2, 3, 40)), np.exp(rng.uniform(8, 18, 40))
+    families, kept = rng.integers(2, 12, 40).astype(np.float64), np.minimum(moved, 2e6)
+    measured = 1.1 * alone + 0.02 * families + 1e-7 * moved + 5e-7 * kept
+    counts = {"families": families, "traffic_bytes": moved, "kept_bytes": kept}
+    context = fit_context(sums_of(measured, alone, np.zeros(40), np.repeat(np.arange(10), 4), **counts))
+    found = (context.stretch, context.per_family_ms, context.per_byte_ms, context.per_kept_byte_ms)
+    assert found == pytest.approx((1.1, 0.02, 1e-7, 5e-7), rel=0.05)
 
 
 def test_models_that_cost_their_sum_need_none() -> None:
@@ -84,7 +98,9 @@ def test_intervals_widen_until_they_cover_nine_in_ten_models_left_out() -> None:
 def test_a_model_left_out_teaches_its_own_prediction_nothing() -> None:
     sums = noisy_sums(5, 0)
     first = sums.models_N == 0
-    changed = sums_of(np.where(first, 9.0, 1.0) * sums.measured_ms, sums.alone_ms, sums.components_N, sums.models_N)
+    changed = sums_of(
+        np.where(first, 9.0, 1.0) * sums.measured_ms, sums.alone_ms, sums.counts.components, sums.models_N
+    )
     mean, other = (leave_one_model_out(one, fit_context)[0] for one in (sums, changed))
     np.testing.assert_array_equal(mean[first], other[first])
     assert (mean[~first] != other[~first]).all()
@@ -99,7 +115,8 @@ def test_placed_components_carry_the_width_of_the_whole() -> None:
         extrapolated=np.array([False]),
     )
     context = Context(stretch=2.0, per_component_ms=0.1, per_displaced_byte_ms=0.01, half_width=np.log(2))
-    placed = replace(context, per_container_ms=0.2).place(alone, np.array([0.5]), np.array([10.0]))
+    counts = counts_of(np.array([1.0]), containers=np.array([0.5]), displaced_bytes=np.array([10.0]))
+    placed = replace(context, per_container_ms=0.2).place(alone, counts)
     bounds = (placed.low_ms[0], placed.mean_ms[0], placed.high_ms[0])
     assert bounds == pytest.approx((0.65, 2.3, 8.6))
     assert placed.provenance == ("predicted",)

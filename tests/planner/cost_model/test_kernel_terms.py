@@ -23,7 +23,8 @@ def dots(vectors: int, dim: int) -> list[Component]:
 
 
 def tables(rows: int, dim: int) -> list[Component]:
-    shape = {"rows": rows, "dim": dim, "pooling": 3.0, "zipf": 0.0, "backend": "torch", "context_bytes": rows * 2**16}
+    shape: dict[str, int | float | str] = {"rows": rows, "dim": dim, "pooling": 3.0, "zipf": 0.0, "backend": "torch"}
+    shape["context_bytes"] = rows * 2**16
     return [make_component("embedding", batch, shape) for batch in BATCHES]
 
 
