@@ -32,7 +32,9 @@ def test_only_tables_are_displaced_by_what_the_others_move() -> None:
         assert one == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(("traffic", "within"), [(0, 0), (0.8 * 2**20, 0), (0.9 * 2**20, 2**20), (5 * 2**20, 5_931_641)])
+@pytest.mark.parametrize(
+    ("traffic", "within"), [(0, 0), (0.8 * 2**20, 0), (0.9 * 2**20, 2**20), (5 * 2**20, 5_931_641)]
+)
 def test_traffic_is_rounded_to_half_doublings_and_little_is_none(traffic: float, within: int) -> None:
     assert context_bytes_of(np.array([traffic])) == within
 
