@@ -11,12 +11,14 @@ from profiles.hardware import get_hardware
 from profiles.store import ProfileStore
 from profiles.sweep_options import SweepOptions
 from representations.components import work_of
+from serving_sim.plan import LatencyTable
 from serving_sim.replay import ReplayOptions, replay_plan
 from serving_sim.replay.comparison import compare_run
 from tests.benchmarks import capacity, replay
 from tests.benchmarks.measured_components import with_measured_components
 from tests.benchmarks.replay_plan import stand_in_plan
 from tests.benchmarks.rising_load import blocks, crossing, find_highest, halves
+from tests.benchmarks.served_before import ServedBefore
 from tests.serving_sim.replay.plans import MODELS, one_path_plan, real_plan, served
 
 RATES = (100.0, 200.0, 400.0)
@@ -106,16 +108,31 @@ def test_the_parts_of_a_capacity_s_error_multiply_to_the_whole() -> None:
     row = {
         "model": "m",
         "sla_ms": 15.0,
+        "called": {"qps": 130.0, "low": 120.0, "high": 140.0},
         "predicted": {"qps": 110.0, "low": 100.0, "high": 120.0},
+        "served_before": {"model": "other", "late_ms": 0.4, "slower": {"1": 1.3, "64": 1.1}},
         "replayed": {"qps": 100.0, "low": 90.0, "high": 110.0, "found": [100.0], "open_ended": 1},
         "simulated": {"components": 120.0, "whole": 105.0, "replay": 95.0},
     }
     parts = capacity.parts_of(row)
-    product = np.prod([1 + parts[name] for name in ("component", "composition", "drift", "queueing")])
+    product = np.prod([1 + parts[name] for name in ("serving", "component", "composition", "drift", "queueing")])
     assert product == pytest.approx(1 + parts["whole"])
     page = "\n".join(capacity.BENCHMARK.describe({"models": [row], "known": ["other"]}))
     assert "110 (100 to 120)" in page
+    assert "+30.0%" in page
+    assert "1.30, 1.10 times its prediction at sizes 1, 64" in page
     assert "lower limit" in page
+
+
+def test_what_a_known_model_was_slower_by_is_applied_size_by_size() -> None:
+    tabled = LatencyTable(sizes=(1, 64), mean_ms=(1.0, 2.0))
+    observed = LatencyTable(sizes=(1, 64), mean_ms=(2.0, 3.0), spread="lognormal", sigma=0.2)
+    before = ServedBefore(model="known", tabled=tabled, observed=observed, late_ms=0.4)
+    other = before.applied_to(LatencyTable(sizes=(1, 8, 64), mean_ms=(1.0, 1.0, 4.0), high_ms=(2.0, 2.0, 8.0)))
+    # Halfway in log size, the observed table is at the root of 6, the tabled one at that of 2.
+    assert other.mean_ms == pytest.approx((2.0, 2.0, 6.0))
+    assert other.high_ms == pytest.approx((4.0, 4.0, 12.0))
+    assert (other.low_ms, other.sigma) == ((), 0.2)
 
 
 @pytest.mark.slow
