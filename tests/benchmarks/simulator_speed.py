@@ -57,8 +57,9 @@ _MEANING = """\
   served before.
 - **`simulate()` as it comes** (`full_qps`): with the drawing of queries, exact percentiles, the fluid bound and the
   result. The two lines below it take the bound away, and add one lognormal factor per query (sigma 0.1).
-- **bare numba loop**: the same recurrence for this one scenario, which writes each query's latency and adds nothing up;
-  a ceiling for what generality, totals and chunks may cost.
+- **bare numba loop**: the same recurrence for this one scenario, one query after the other, which writes each query's
+  latency and adds nothing up: what generality, totals and chunks cost is to be seen beside it, and what it saves to
+  serve the halves of a chunk side by side.
 - **heap loop** and **SimPy**: the same arrivals and sizes in memory, routed by the same rule in plain Python; they
   write each query's latency and add nothing up.
 - **a command** (`command_s`): `recplan simulate mp-rec-hw1 --queries 1000000 --policy ...` by the clock on the wall,
