@@ -15,13 +15,14 @@ evaluated on sums over components.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from planner.cost_model.estimates import Estimates, Floats, LatencyProvenance
 from planner.cost_model.intervals import half_width
-from planner.cost_model.pass_counts import PassCounts
+from planner.cost_model.pass_counts import COUNTS, PassCounts
 
 __all__ = ["IDENTITY", "Bounds", "Context", "WholeSums", "fit_context", "leave_one_model_out"]
 
@@ -32,6 +33,13 @@ _FEWEST_ROWS = 4
 _STRETCH_BOUNDS = (0.8, 10.0)
 # Draws the fit towards `alone` as much as a tenth of one row would.
 _RIDGE = 0.1
+# The counts that a fit weighs beside the stretch, plainer ones first; None leaves components as they are alone.
+_Form = frozenset[str] | None
+_CALLS = frozenset({"components", "containers"})
+_FORMS: tuple[_Form, ...] = (None, _CALLS, _CALLS | {"families", "displaced_bytes"}, frozenset(COUNTS))
+_CLEARLY_BETTER = 0.95
+# With fewer models, those left after one is taken out do not tell forms apart.
+_FEWEST_MODELS = 3
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -85,7 +93,7 @@ class Context:
 
     @property
     def prices_ms(self) -> tuple[float, ...]:
-        """What one of each count adds, in the order of `PassCounts.columns`."""
+        """What one of each count adds, in the order of `COUNTS`."""
         return (
             self.per_component_ms,
             self.per_container_ms,
@@ -123,14 +131,28 @@ IDENTITY = Context()
 def fit_context(sums: WholeSums) -> Context:
     """Least squares on the relative error over whole models, and intervals from models left out one at a time.
 
-    With fewer than four models and batches there is nothing to learn: components cost what they cost alone.
+    These also say which counts matter: few models cannot tell all of them apart, so that a richer form must predict
+    models left out better than a plainer one. With fewer than four models and batches there is nothing to learn:
+    components cost what they cost alone.
     """
     if len(sums.measured_ms) < _FEWEST_ROWS:
         return IDENTITY
-    _, low, high = leave_one_model_out(sums, _without_width)
+    form, (_, low, high) = _best_form(sums)
     # How far a measurement lies outside its interval, 0 inside (conformalised intervals: Romano et al., 2019).
     outside = np.maximum(np.log(low / sums.measured_ms), np.log(sums.measured_ms / high))
-    return replace(_without_width(sums), half_width=half_width(np.maximum(outside, 0.0)))
+    return replace(_without_width(sums, form), half_width=half_width(np.maximum(outside, 0.0)))
+
+
+def _best_form(sums: WholeSums) -> tuple[_Form, Bounds]:
+    """The counts that a context should weigh, and what models left out are predicted by it."""
+    forms = _FORMS if len(np.unique(sums.models_N)) >= _FEWEST_MODELS else (_CALLS,)
+    best, bounds, least = forms[0], leave_one_model_out(sums, partial(_without_width, form=forms[0])), np.inf
+    for form in forms:
+        found = leave_one_model_out(sums, partial(_without_width, form=form))
+        error = float(np.mean(np.abs(found[0] / sums.measured_ms - 1)))
+        if error < _CLEARLY_BETTER * least:
+            best, bounds, least = form, found, error
+    return best, bounds
 
 
 def leave_one_model_out(sums: WholeSums, fit: Callable[[WholeSums], Context]) -> Bounds:
@@ -143,12 +165,13 @@ def leave_one_model_out(sums: WholeSums, fit: Callable[[WholeSums], Context]) ->
     return mean, low, high
 
 
-def _without_width(sums: WholeSums) -> Context:
+def _without_width(sums: WholeSums, form: _Form) -> Context:
     from scipy.optimize import lsq_linear
 
-    if len(sums.measured_ms) < _FEWEST_ROWS:
+    if form is None or len(sums.measured_ms) < _FEWEST_ROWS:
         return IDENTITY
-    design = np.column_stack((sums.alone_ms, *sums.counts.columns())) / sums.measured_ms[:, None]
+    counts = [column * (name in form) for name, column in zip(COUNTS, sums.counts.columns(), strict=True)]
+    design = np.column_stack((sums.alone_ms, *counts)) / sums.measured_ms[:, None]
     largest = design.max(axis=0)
     scale = np.where(largest > 0, largest, 1.0)
     rows = np.vstack((design / scale, _RIDGE * np.eye(len(scale))))

@@ -12,7 +12,7 @@ from planner.cost_model.features import family_of
 from planner.cost_model.traffic import TABLE_KINDS, displaced_bytes, kept_share
 from profiles.component import Component, Work
 
-__all__ = ["PassCounts", "joined", "pass_counts"]
+__all__ = ["COUNTS", "PassCounts", "joined", "pass_counts"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -32,15 +32,18 @@ class PassCounts:
 
     def take(self, rows: NDArray[np.bool_] | NDArray[np.int64]) -> "PassCounts":
         """Some of the rows, or all in another order."""
-        return PassCounts(**{one.name: getattr(self, one.name)[rows] for one in fields(self)})
+        return PassCounts(**{name: getattr(self, name)[rows] for name in COUNTS})
 
     def sum(self) -> "PassCounts":
         """[1]: all rows together."""
-        return PassCounts(**{one.name: getattr(self, one.name).sum(keepdims=True) for one in fields(self)})
+        return PassCounts(**{name: getattr(self, name).sum(keepdims=True) for name in COUNTS})
 
     def columns(self) -> tuple[Floats, ...]:
-        """Each count, in the order of `Context.prices_ms`."""
-        return tuple(getattr(self, one.name) for one in fields(self))
+        """Each count, in the order of `COUNTS`."""
+        return tuple(getattr(self, name) for name in COUNTS)
+
+
+COUNTS = tuple(one.name for one in fields(PassCounts))
 
 
 def pass_counts(paths: Sequence[str], components: Sequence[Component], works: Sequence[Work]) -> PassCounts:
@@ -65,7 +68,6 @@ def pass_counts(paths: Sequence[str], components: Sequence[Component], works: Se
 
 def joined(parts: Sequence[PassCounts]) -> PassCounts:
     """The rows of all, one after the other."""
-    names = [one.name for one in fields(PassCounts)]
     return PassCounts(
-        **{name: np.concatenate([np.zeros(0), *(getattr(part, name) for part in parts)]) for name in names}
+        **{name: np.concatenate([np.zeros(0), *(getattr(part, name) for part in parts)]) for name in COUNTS}
     )

@@ -8,10 +8,10 @@ from planner.cost_model.context import IDENTITY, Context, WholeSums, fit_context
 from planner.cost_model.estimates import Estimates, Floats
 from planner.cost_model.pass_counts import PassCounts
 
-ALONE = np.array([0.1, 1.0, 10.0, 0.2, 2.0, 20.0])
-COUNTS = np.array([10.0, 10.0, 10.0, 40.0, 40.0, 40.0])
-CONTAINERS = np.array([2.0, 2.0, 2.0, 3.0, 3.0, 3.0])
-MODELS = np.array([0, 0, 0, 1, 1, 1])
+ALONE = np.outer([1.0, 2.0, 1.5, 0.5], [0.1, 1.0, 10.0]).ravel()
+COUNTS = np.repeat([10.0, 40.0, 20.0, 15.0], 3)
+CONTAINERS = np.repeat([2.0, 3.0, 9.0, 4.0], 3)
+MODELS = np.repeat(np.arange(4), 3)
 
 
 def sums_of(
@@ -58,7 +58,7 @@ def test_what_containers_cost_is_told_from_what_components_cost() -> None:
 
 
 def test_what_displaced_tables_cost_is_recovered() -> None:
-    displaced = np.array([0.0, 1e5, 1e7, 0.0, 5e6, 2e7])
+    displaced = np.outer([1.0, 2.0, 0.3, 4.0], [0.0, 1e5, 5e6]).ravel()
     context = fit_context(sums_of(1.1 * ALONE + 0.005 * COUNTS + 2e-7 * displaced, displaced_bytes=displaced))
     assert context.per_displaced_byte_ms == pytest.approx(2e-7, rel=0.03)
     assert context.stretch == pytest.approx(1.1, rel=0.01)
@@ -83,7 +83,23 @@ def test_models_that_cost_their_sum_need_none() -> None:
 
 
 def test_few_models_teach_nothing() -> None:
-    assert fit_context(sums_of(2 * ALONE).take(np.arange(6) < 3)) == IDENTITY
+    assert fit_context(sums_of(2 * ALONE).take(np.arange(12) < 3)) == IDENTITY
+
+
+def test_two_models_teach_what_calls_cost_and_no_more() -> None:
+    two = sums_of(1.2 * ALONE + 0.01 * COUNTS, families=COUNTS).take(MODELS < 2)
+    context = fit_context(two)
+    assert context.per_component_ms == pytest.approx(0.01, rel=0.05)
+    assert context.per_family_ms == 0
+
+
+def test_counts_that_do_not_help_models_left_out_are_not_weighed() -> None:
+    rng = np.random.default_rng(1)
+    measured = (1.1 * ALONE + 0.02 * CONTAINERS) * np.exp(rng.normal(0, 0.05, len(ALONE)))
+    noise = rng.uniform(0, 1, (2, len(ALONE)))
+    context = fit_context(sums_of(measured, containers=CONTAINERS, families=noise[0], traffic_bytes=noise[1]))
+    assert context.per_container_ms == pytest.approx(0.02, rel=0.3)
+    assert (context.per_family_ms, context.per_byte_ms) == (0, 0)
 
 
 def test_intervals_widen_until_they_cover_nine_in_ten_models_left_out() -> None:
