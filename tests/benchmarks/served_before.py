@@ -31,8 +31,8 @@ class ServedBefore:
         """Another model's table: slower by as much at each size, with the scatter and the gap that were observed."""
         observed_ms, tabled_ms = (service_ms(one, table.sizes) for one in (self.observed, self.tabled))
         slower = (observed_ms / tabled_ms).tolist()
-        columns = {name: _risen(getattr(table, name), slower) for name in ("mean_ms", "low_ms", "high_ms")}
-        return replace(self.observed, sizes=table.sizes, **columns)
+        mean_ms, low_ms, high_ms = (_risen(one, slower) for one in (table.mean_ms, table.low_ms, table.high_ms))
+        return replace(self.observed, sizes=table.sizes, mean_ms=mean_ms, low_ms=low_ms, high_ms=high_ms)
 
 
 def _risen(values_ms: Sequence[float], slower: Sequence[float]) -> tuple[float, ...]:
