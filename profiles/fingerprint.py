@@ -75,13 +75,17 @@ def _version(library: str) -> str:
 
 
 def _git_revision(checkout: Path) -> str:
-    """The commit that a plain checkout stands at, read from its files; empty where there is none."""
+    """The commit that a checkout or a work tree of one stands at, read from its files; empty where there is none."""
     git = checkout / ".git"
     try:
+        if git.is_file():
+            git = checkout / git.read_text(encoding="utf-8").removeprefix("gitdir: ").strip()
         head = (git / "HEAD").read_text(encoding="utf-8").strip()
         if not head.startswith("ref: "):
             return head
         reference = head.removeprefix("ref: ")
+        if (git / "commondir").is_file():
+            git = git / (git / "commondir").read_text(encoding="utf-8").strip()
         if (git / reference).is_file():
             return (git / reference).read_text(encoding="utf-8").strip()
         lines = (git / "packed-refs").read_text(encoding="utf-8").splitlines()

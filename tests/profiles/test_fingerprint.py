@@ -68,3 +68,18 @@ def test_the_revision_is_read_from_head_branch_or_packed_references(tmp_path: Pa
     assert not _git_revision(tmp_path)
     (git / "refs" / "heads" / "main").write_text("def\n")
     assert _git_revision(tmp_path) == "def"
+
+
+def test_the_revision_of_a_work_tree_is_its_own(tmp_path: Path) -> None:
+    own = tmp_path / "main" / ".git" / "worktrees" / "side"
+    own.mkdir(parents=True)
+    (own / "HEAD").write_text("abc\n")
+    (own / "commondir").write_text("../..\n")
+    side = tmp_path / "side"
+    side.mkdir()
+    (side / ".git").write_text(f"gitdir: {own}\n")
+    assert _git_revision(side) == "abc"
+    (own / "HEAD").write_text("ref: refs/heads/topic\n")
+    (tmp_path / "main" / ".git" / "refs" / "heads").mkdir(parents=True)
+    (tmp_path / "main" / ".git" / "refs" / "heads" / "topic").write_text("def\n")
+    assert _git_revision(side) == "def"
