@@ -38,7 +38,8 @@ _INTRODUCTION = """\
 The components of the quickstart study's candidates, measured on this machine with one thread into a store of their own,
 in one sweep with a fixed space-filling design of six kinds of components and with twelve whole models. All are visited
 in turn until six visits were made while the core was quiet, as far as patience goes (docs/measuring.md). A component is
-predicted by models that never saw its shape (five folds)."""
+predicted by models that never saw its shape (five folds). The forms of the model were chosen on earlier runs; all rows
+here were measured anew."""
 _MEANING = """\
 - **noise floor**: how far a second measurement of the same components is from the first. No model can be held to less;
   where the floor is high the machine was unquiet, and the errors below it say little of the model.
@@ -48,9 +49,8 @@ _MEANING = """\
 - **whole models, sum**: each predicted as the plain sum of its components, held out; **in context**: corrected by what
   the other whole models teach. Kendall's tau is of the order of models at equal batch.
 - **paired floor**: visits alternate between two halves, each labelled by the sweep's own rule; how far these are apart,
-  and how far they order models alike: no prediction can be held to a better order. A label rests on both halves: where
-  these err independently, it is about half as far from the truth as they are from one another, and so would a perfect
-  model be from it.
+  and how far they order models alike. A label rests on both halves: where these err independently, it is about half as
+  far from the truth as they are from one another, and so would a perfect model be from it.
 - **4x beyond**: trained on rows of up to a quarter of a family's largest work, asked for those above.
 - **unseen exponents**: each Zipf exponent but the uniform in turn, from rows of the others; **the Scarab log**:
   look-ups of its ids in their order, asked by the exponent by which its batches are as distinct.
