@@ -38,6 +38,7 @@ from serving_sim.kernels import (
     serve_steps,
     until_renewal,
 )
+from serving_sim.kernels.market import LOST
 
 __all__ = ["Run", "start_run"]
 
@@ -143,8 +144,11 @@ class Run:
             # A path whose device is known to be down takes forever.
             known_D, device_P = queues_D["known"], self.paths.device_P
             market.ratio_P[:] = np.where(known_D[device_P] > 0, learned_X["ratio"][: len(device_P)], np.inf)
+            market.figures_G[LOST] = events.state.loop_1["lost"][0]
             renew_prices(self.rule, self.paths._replace(servers_D=np.maximum(known_D, 1)), market)
             queues_D["price"], queues_D["crowded"] = market.price_D, market.crowded_D
+            for known, learned in zip(events.state.room, market.room, strict=True):
+                known[:] = learned
             mixed = due
         note_mix(chunk, mixed, count, gap_ms, market)
         yield count
@@ -197,6 +201,7 @@ def start_run(
     if market is not None and events is not None:
         queues_D = events.state.queues_D
         queues_D["price"], queues_D["crowded"] = market.price_D, market.crowded_D
+        events.state = events.state._replace(room=deepcopy(market.room))
     return Run(
         paths=paths,
         rule=rule,

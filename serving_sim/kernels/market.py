@@ -15,7 +15,12 @@ __all__ = [
     "CROWD_WEIGHT",
     "FORGETS",
     "IDLE_SHARE",
+    "LOSSES",
+    "LOSS_COUNTS",
+    "LOST",
+    "LUMP_MS",
     "MEMORY_QUERIES",
+    "MOST_FOR_LOSSES",
     "REFUSES",
     "SIZE_BINS",
     "TABLE_COUNTS",
@@ -24,14 +29,22 @@ __all__ = [
     "WAIT_WEIGHT",
     "LearnedArrays",
     "Market",
+    "Room",
     "new_market",
+    "new_room",
 ]
 
 # Places of a priced rule's options. `URGENCY` is one over the SLA (ms) that waits are shares of.
 WAIT_WEIGHT, IDLE_SHARE, CROWDED_LOAD, CROWD_WEIGHT, MEMORY_QUERIES, REFUSES, URGENCY = 0, 1, 2, 3, 4, 5, 6
 
-# How crowded the least crowded device was lately: its place in `Market.figures_G`.
-CROWD = 4
+# How crowded the least crowded device was lately, and samples lost per query: their places in `Market.figures_G`.
+CROWD, LOST = 4, 5
+
+# What samples lost lately add to the charge, times the rate of queries; as a share of the crowded price, the most.
+LOSS_COUNTS, MOST_FOR_LOSSES = 4.0, 0.02
+
+# Places in `Room.figures_F`: what losses add to the charge, and how lumpy work is.
+LOSSES, LUMP_MS = 0, 1
 
 # How fast the ratio of observed to tabled service times forgets, and how many services the table counts for.
 FORGETS, TABLE_COUNTS = 1 / 128, 10.0
@@ -41,6 +54,21 @@ TRIFLE = 3e-5
 
 # Two bins of sizes to an octave.
 SIZE_BINS = 64
+
+
+class Room(NamedTuple):
+    """What queries that come need: what a class would lose per ms that no device holds it (`flow_KC`, correct
+    predictions), the wait that it bears on each device (-inf: none), the least of these, the share of all work that
+    one server of a device does, what was lost lately and how lumpy the work is; and room for what is left of
+    each server's.
+    """
+
+    flow_KC: Floats
+    slack_ms_CD: Floats
+    least_ms_D: Floats
+    share_D: Floats
+    figures_F: Floats
+    rest_ms_DC: Floats
 
 
 class Market(NamedTuple):
@@ -64,6 +92,7 @@ class Market(NamedTuple):
     path_DW: Ints
     begun_factor_DC: Floats
     begun_path_DC: Ints
+    room: Room
 
 
 # From `observed_P` on, as bare arrays.
@@ -86,7 +115,7 @@ def new_market(paths: PathArrays, sla_ms_C: Floats) -> Market:
         highest_D=highest_D,
         weight_R=np.zeros(len(sla_ms_C) * SIZE_BINS),
         samples_R=np.zeros(len(sla_ms_C) * SIZE_BINS),
-        figures_G=np.array([0.0, 0.0, 0.0, 16.0, 0.0]),
+        figures_G=np.array([0.0, 0.0, 0.0, 16.0, 0.0, 0.0]),
         observed_P=np.zeros(path_count),
         tabled_P=np.zeros(path_count),
         ratio_P=np.ones(path_count),
@@ -94,4 +123,17 @@ def new_market(paths: PathArrays, sla_ms_C: Floats) -> Market:
         path_DW=np.empty((devices, MOST_WAITING), dtype=np.int64),
         begun_factor_DC=np.ones((devices, servers)),
         begun_path_DC=np.full((devices, servers), -1, dtype=np.int64),
+        room=new_room(len(sla_ms_C), devices, servers),
+    )
+
+
+def new_room(classes: int, devices: int, servers: int) -> Room:
+    """Nothing seen: no class bears anything, or loses anything."""
+    return Room(
+        flow_KC=np.zeros((2, classes)),
+        slack_ms_CD=np.full((classes, devices), -np.inf),
+        least_ms_D=np.full(devices, np.inf),
+        share_D=np.zeros(devices),
+        figures_F=np.zeros(2),
+        rest_ms_DC=np.zeros((devices, servers)),
     )

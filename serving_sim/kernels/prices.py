@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from serving_sim.kernels.arrays import Chunk, Floats, Ints, PathArrays, Rule
+from serving_sim.kernels.blocking import note_room
 from serving_sim.kernels.compiled import compiled, inlined
 from serving_sim.kernels.market import CROWDED_LOAD, MEMORY_QUERIES, SIZE_BINS, Market
 
@@ -105,6 +106,7 @@ def renew(
         capacity = (crowded_D * available_ms_D).sum() / cost
         load = options_O[CROWDED_LOAD] * capacity
         _ascend(steps, load, crowded_D, highest_D, available_ms_D, mix_R, sla_ms_C, tables)
+    note_room(market, figures_G[_SPAN_MS], sla_ms_C, tables)
     if figures_G[_SEEN] > options_O[MEMORY_QUERIES]:
         kept = max(1.0 - since / options_O[MEMORY_QUERIES], 0.1)
         weight_R *= kept

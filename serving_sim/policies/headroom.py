@@ -14,19 +14,26 @@ __all__ = ["Headroom"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Headroom:
-    """Of the paths that hold the SLA, the one with the most `accuracy x size - price x service`; of those that earn as
-    much but for 0.003 % of the samples, the earliest.
+    """Of the paths that hold the SLA, the one with the most `accuracy x size - charge x service - blocking`; of those
+    that earn as much but for 0.003 % of the samples, the earliest.
 
     Nothing but the latency tables is known beforehand. The price of a device's time is that of the fluid program of
     the last queries (`memory_queries`, older ones fading: their sizes, classes and rate), learned as they come, with
     service times corrected by those observed. It is weighted by the device's wait, as a share of the SLA (of the
     shortest that any path holds, where classes differ: whoever waits makes them wait who are in more of a hurry):
 
-        charge = max(min(price x (idle_share + wait_weight x wait), max(price, crowded)), crowd x crowded x wait^2)
+        charge = max(min(price x (idle_share + wait_weight x wait) + losses, max(price, crowded)),
+                     crowd x crowded x wait^2)
 
     `crowded` is the price at `crowded_load` times the capacity, and crowd (at most 1) is `crowd_weight` times the wait
     at the least crowded device, averaged over the last queries. So an idle device is cheap whatever the load was, a
     full one goes to those that are worth most per ms, and where queues are short that second price counts for little.
+    `losses` are four times the samples per ms that were refused lately (2 % of `crowded` at most): where any are,
+    device time is too dear for a little accuracy.
+
+    `blocking` is what the service costs those who come while it lasts. A class whose queries bear no wait as long as
+    the service ends later than now loses, on that server, what comes meanwhile, unless other servers hold it: it
+    counts with the likelihood that these are as full, twice.
 
     A query is refused where no path holds the SLA or none earns anything; with `refuse` off, the first then take
     the path that is done earliest, and the others the one that loses least.

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from serving_sim.kernels.arrays import Chunk, Floats
+from serving_sim.kernels.market import Room, new_room
 
 __all__ = [
     "DEVICE",
@@ -70,9 +71,10 @@ _SOURCE = _record("heap place", "time_ms")
 # The loop as a whole: whether it has started; events in the heap; the oldest query in the system, and the next one;
 # queries refused for want of a place; losses of a server under a query; queries given up; queries that are not done;
 # failures and repairs since a query ended, when none is to follow; servers that fail no more, as those were too many.
-# Then the last arrival, when a query was last given up, and how crowded the least crowded device was lately.
+# Then the last arrival, when a query was last given up, how crowded the least crowded device was lately, and
+# how many samples were lost per query.
 _LOOP = _record(
-    "started events oldest next overflow losses given_up in_system changes spared", "now_ms given_up_ms crowd"
+    "started events oldest next overflow losses given_up in_system changes spared", "now_ms given_up_ms crowd lost"
 )
 
 
@@ -94,7 +96,9 @@ class EventPlan(NamedTuple):
 
 
 class EventState(NamedTuple):
-    """Queries, their parts, queues, servers, what is learned, the heap of events, and the one record of the loop."""
+    """Queries, their parts, queues, servers, what is learned, the heap of events, the one record of the loop, and what
+    a rule by prices knows of the queries that come.
+    """
 
     queries_H: Records
     factor_KH: Floats
@@ -104,6 +108,7 @@ class EventState(NamedTuple):
     learned_X: Records
     sources_S: Records
     loop_1: Records
+    room: Room
 
 
 def new_event_state(plan: EventPlan, spreads: int, held: int) -> EventState:
@@ -132,6 +137,7 @@ def new_event_state(plan: EventPlan, spreads: int, held: int) -> EventState:
         learned_X=learned_X,
         sources_S=sources_S,
         loop_1=np.zeros(1, dtype=_LOOP),
+        room=new_room(1, len(devices_D), int(servers_D.max())),
     )
 
 

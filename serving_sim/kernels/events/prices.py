@@ -2,14 +2,17 @@
 
 import numpy as np
 
-from serving_sim.kernels.arrays import REFUSAL, Rule
+from serving_sim.kernels.arrays import REFUSAL, Ints, Rule
+from serving_sim.kernels.blocking import blocking_cost
 from serving_sim.kernels.compiled import compiled_within
 from serving_sim.kernels.events.arrays import EventPlan, EventState, Record
 from serving_sim.kernels.market import (
     CROWD_WEIGHT,
     FORGETS,
     IDLE_SHARE,
+    LOSSES,
     MEMORY_QUERIES,
+    MOST_FOR_LOSSES,
     REFUSES,
     TABLE_COUNTS,
     TRIFLE,
@@ -31,6 +34,7 @@ def _charge(rule: Rule, state: EventState) -> float:
     """Set what device time costs, as that function of the file on prices; how crowded the least crowded device is."""
     options_O, least, per_sla = rule.options_O, 1.0, rule.options_O[URGENCY]
     weight = min(options_O[CROWD_WEIGHT] * state.loop_1[0].crowd, 1.0)
+    losses = state.room.figures_F[LOSSES]
     for device in range(state.queues_D.size):
         # Where all servers are down nothing is charged, as no query is done in time there.
         queue = state.queues_D[device]
@@ -38,19 +42,43 @@ def _charge(rule: Rule, state: EventState) -> float:
         wait = wait_ms * per_sla if wait_ms < np.inf else 0.0
         crowd = min(1.0, wait)
         price, crowded = queue.price, queue.crowded
-        charge = min(price * (options_O[IDLE_SHARE] + options_O[WAIT_WEIGHT] * wait), max(crowded, price))
+        charge = price * (options_O[IDLE_SHARE] + options_O[WAIT_WEIGHT] * wait)
+        charge = min(charge + min(losses, MOST_FOR_LOSSES * crowded), max(crowded, price))
         queue.charge = max(charge, crowded * weight * crowd * crowd)
         least = min(least, 1.0 if wait_ms == np.inf else crowd)
     return least
 
 
 @compiled_within
-def _price(path: int, size: int, plan: EventPlan, state: EventState) -> tuple[float, float]:
+def _note_rests(now_ms: float, plan: EventPlan, state: EventState) -> Ints:
+    """What is left of each server's work, as far as a router can know it; how many servers a device has."""
+    rest_ms_DC, servers_D = state.room.rest_ms_DC, np.empty(plan.devices_D.size, dtype=np.int64)
+    for place in range(plan.devices_D.size):
+        device, least_ms = plan.devices_D[place], np.inf
+        servers_D[place] = device.end_server - device.first_server
+        for number in range(servers_D[place]):
+            server = state.servers_V[device.first_server + number]
+            rest_ms = max(0.0, server.foreseen_ms - now_ms)
+            if device.expects:
+                rest_ms = max(0.0, server.start_ms + server.mean_ms - now_ms) if server.batch >= 0 else 0.0
+            rest_ms_DC[place, number] = rest_ms if server.known else np.inf
+            least_ms = min(least_ms, rest_ms_DC[place, number])
+        if device.expects and least_ms < np.inf:
+            rest_ms_DC[place] += max(0.0, _long_wait_ms(state.queues_D[place]) - least_ms)
+    return servers_D
+
+
+@compiled_within
+def _price(
+    path: int, size: int, crowded: float, servers_D: Ints, plan: EventPlan, state: EventState
+) -> tuple[float, float]:
     """When the query would be done on the path, and what it would earn there."""
     step = plan.steps_X[path]
     queue, service_ms = state.queues_D[step.device], plan.service_ms_SX[size, path] * state.learned_X[path].ratio
     wait_ms, gain = _long_wait_ms(queue), step.accuracy * size
     gain -= queue.charge * service_ms
+    if wait_ms + service_ms > state.room.least_ms_D[step.device]:
+        gain -= blocking_cost(step.device, wait_ms, service_ms, crowded, servers_D, state.room)
     for shard in range(step.first_shard, step.end_shard):
         queue = state.queues_D[plan.steps_X[shard].device]
         shard_ms = plan.service_ms_SX[size, shard] * state.learned_X[shard].ratio
@@ -61,19 +89,20 @@ def _price(path: int, size: int, plan: EventPlan, state: EventState) -> tuple[fl
 
 @compiled_within
 def route_by_price(
-    waited_ms: float, size: int, class_: int, rule: Rule, plan: EventPlan, state: EventState
+    now_ms: float, waited_ms: float, size: int, class_: int, rule: Rule, plan: EventPlan, state: EventState
 ) -> tuple[int, bool]:
     """The path that earns most of those within what is left of the SLA, -1 where there is none; whether that refuses
     the query, rather than that it takes the earliest path.
     """
     sla_ms, loop = rule.limit_ms_CE[class_, 0], state.loop_1[0]
-    least = _charge(rule, state)
+    crowded = min(rule.options_O[CROWD_WEIGHT] * loop.crowd, 1.0)
+    least, servers_D = _charge(rule, state), _note_rests(now_ms, plan, state)
     if waited_ms == 0.0:
-        loop.crowd += (least - loop.crowd) * (4.0 / rule.options_O[MEMORY_QUERIES])
+        loop.crowd += (least - loop.crowd) * (4.0 * (1.0 / rule.options_O[MEMORY_QUERIES]))
     best, best_path, best_ms, enough = -np.inf, REFUSAL, np.inf, np.inf
     for turn in range(2):
         for path in rule.path_E:
-            latency_ms, gain = _price(path, size, plan, state)
+            latency_ms, gain = _price(path, size, crowded, servers_D, plan, state)
             if latency_ms > sla_ms - waited_ms:
                 continue
             if turn == 0:
@@ -81,6 +110,8 @@ def route_by_price(
             elif gain >= enough and latency_ms < best_ms:
                 best_path, best_ms = path, latency_ms
         enough = best - TRIFLE * size
+    if waited_ms == 0.0:
+        loop.lost += ((size if best < 0.0 else 0.0) - loop.lost) * (1.0 / rule.options_O[MEMORY_QUERIES])
     if rule.options_O[REFUSES] > 0:
         return best_path if best >= 0.0 else REFUSAL, True
     return best_path, False

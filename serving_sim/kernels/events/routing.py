@@ -59,5 +59,5 @@ def route(
     look(now_ms, plan, state)
     if rule.kind != PRICED:
         return int(_first_tier(size, class_, rule, plan, state))
-    path, is_refused = route_by_price(waited_ms, size, class_, rule, plan, state)
+    path, is_refused = route_by_price(now_ms, waited_ms, size, class_, rule, plan, state)
     return int(path) if path >= 0 or is_refused else int(earliest(size, rule, plan, state))

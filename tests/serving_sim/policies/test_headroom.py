@@ -1,13 +1,15 @@
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from profiles.errors import InputError
+from serving_sim.capacity import find_capacity
 from serving_sim.engine import SimulationOptions, simulate, trace_run
 from serving_sim.kernels import REFUSAL
 from serving_sim.kernels.market import URGENCY
-from serving_sim.plan import Plan, QueryClass
+from serving_sim.plan import Device, LatencyTable, Path, Plan, QueryClass
 from serving_sim.policies import Headroom, MpRec, Policy, TableSwitch, routing_context
 from serving_sim.testing import PolicyContract, small_plan
 
@@ -68,6 +70,61 @@ def test_patient_queries_leave_room_for_hasty_ones() -> None:
     result = simulate(small_plan(qps=1500, queries=20_000).at(classes=(hasty, patient)), policy="headroom")
     assert (result.fluid_bound_share or 0) > 0.94
     assert result.classes[0].sla_violation_share < 0.1
+
+
+def slow_but_accurate(servers: int, *classes: tuple[float, float]) -> Plan:
+    """Devices with a fast table and a hybrid that lasts longer than hasty queries can wait; classes (share, SLA)."""
+    plan = small_plan(queries=20_000)
+    tables = {"table": (0.15, 0.25, 2.5), "hybrid": (5.0, 8.0, 30.0)}
+    return replace(
+        plan,
+        devices=(Device(name="gpu", servers=servers),),
+        paths=tuple(
+            Path(
+                name=kind,
+                representation=kind,
+                device="gpu",
+                accuracy=accuracy,
+                latency=LatencyTable(sizes=(1, 128, 4096), mean_ms=tables[kind]),
+            )
+            for kind, accuracy in (("table", 0.7879), ("hybrid", 0.7898))
+        ),
+    ).at(
+        classes=tuple(
+            QueryClass(name=f"class {place}", share=share, sla_ms=sla_ms)
+            for place, (share, sla_ms) in enumerate(classes)
+        )
+    )
+
+
+@pytest.mark.parametrize("servers", [1, 2])
+@pytest.mark.parametrize(
+    "classes",
+    [((0.1, 4.0), (0.9, 40.0)), ((0.9, 4.0), (0.1, 200.0)), ((0.3, 3.0), (0.4, 12.0), (0.3, 100.0)), ((1.0, 10.0),)],
+)
+def test_long_services_take_no_more_from_others_than_they_are_worth(
+    servers: int, classes: tuple[tuple[float, float], ...]
+) -> None:
+    plan = slow_but_accurate(servers, *classes)
+    for load in (0.2, 0.6, 0.9, 1.1):
+        loaded = plan.at(qps=load * 3500.0 * servers)
+        ours = correct_in_all(loaded, Headroom())
+        assert ours >= 0.997 * correct_in_all(loaded, MpRec())
+        assert ours >= 0.997 * correct_in_all(loaded, TableSwitch())
+
+
+def correct_in_all(plan: Plan, policy: Policy) -> float:
+    """Correct predictions in the SLA over the whole run, however long its last query takes."""
+    result = simulate(plan, policy=policy)
+    return result.correct_predictions_in_sla_per_s * result.duration_s
+
+
+@pytest.mark.parametrize("servers", [1, 2])
+def test_classes_hold_their_slas_up_to_the_rate_at_which_tables_hold_them(servers: int) -> None:
+    plan = slow_but_accurate(servers, (0.5, 4.0), (0.5, 40.0))
+    found = find_capacity(plan, ("table-switch", "headroom"), seeds=2, queries=10_000)
+    tables, ours = found.policies
+    assert ours.max_qps >= 0.97 * tables.max_qps
 
 
 def test_waits_are_weighed_by_the_shortest_sla_that_can_be_held() -> None:
