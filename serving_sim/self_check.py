@@ -214,6 +214,7 @@ def _busy_time(plan: Plan, trace: QueryTrace) -> Iterator[Check]:
 
 def _idleness(plan: Plan, trace: QueryTrace) -> Iterator[Check]:
     """How long, at most, a query waited while a server of its device was free."""
+    finish_ms_N = trace.finish_ms_N
     for place, device in enumerate(plan.devices):
         own_N = np.flatnonzero(_on_device(plan, trace, place))
         free_ms = [0.0] * device.servers
@@ -221,7 +222,7 @@ def _idleness(plan: Plan, trace: QueryTrace) -> Iterator[Check]:
         for query in own_N.tolist():
             could_ms = max(float(trace.arrival_ms_N[query]), heapq.heappop(free_ms))
             longest_ms = max(longest_ms, abs(float(trace.start_ms_N[query]) - could_ms))
-            heapq.heappush(free_ms, float(trace.finish_ms_N[query]))
+            heapq.heappush(free_ms, float(finish_ms_N[query]))
         yield Check(
             subject=f"{plan.name}, {device.name}",
             figure="idle while a query waits (ms)",
