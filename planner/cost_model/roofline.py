@@ -1,6 +1,6 @@
 """The physical part of the model: latency as a sum of an overhead and of work over rates.
 
-    t = overhead + rows * c_row + ids * c_id + flops / rate + bytes / bandwidth(working set)
+    t = overhead + rows * c_row + ids * c_id + tiled flops / rate + bytes / bandwidth(working set)
         + bytes * log(1 + parameters / 1 MiB) * c_miss + what kernels do beyond that (see `kernel_terms`)
 
 The bandwidth falls smoothly where the working set, the bytes that a call touches, outgrows a level of the caches, and
@@ -17,7 +17,7 @@ import numpy as np
 
 from planner.cost_model.estimates import Floats
 from planner.cost_model.features import BYTES_PER_MIB, CostDrivers
-from planner.cost_model.kernel_terms import inner_bytes, kernel_terms
+from planner.cost_model.kernel_terms import inner_bytes, kernel_terms, tiled_flops
 from profiles.errors import InputError
 from profiles.units import MS_PER_S
 
@@ -51,6 +51,8 @@ _HUBER = 1.345
 # Kernels differ by so much among themselves: rows that differ by less are no outliers, though a prior opposes them.
 _LEAST_SCALE = 0.05
 _LEVELS = ("l2", "l3", "memory")
+# Terms that between them count each FLOP of a product once.
+_ALL_FLOPS = ("flop", "flop/narrow", "flop/vector", "flop/deep", "product/tiny")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -117,7 +119,7 @@ def fit_roofline(
 def _terms(drivers: CostDrivers, cache_bytes: Sequence[float]) -> dict[str, Floats]:
     """Columns [N] that latency is a sum of; each grows with the batch."""
     moved = drivers.bytes_N + inner_bytes(drivers)
-    terms = {"overhead": np.ones(len(drivers.batch)), "row": drivers.batch, "flop": drivers.flops_N, "byte": moved}
+    terms = {"overhead": np.ones(len(drivers.batch)), "row": drivers.batch, "flop": tiled_flops(drivers), "byte": moved}
     sizes = dict(zip(_LEVELS, cache_bytes, strict=True))
     log_set = np.log2(np.maximum(moved, 1.0))
     for level, size in sizes.items():
@@ -163,7 +165,7 @@ def _priors(names: Sequence[str], limits: PhysicalLimits) -> tuple[Floats, Float
     known = {
         "overhead": (0.0, np.inf),
         "offsets": (0.0, np.inf),
-        "flop": (usual_flop, usual_flop),
+        **dict.fromkeys(_ALL_FLOPS, (usual_flop, usual_flop)),
         "missed_byte": (0.0, levels["memory"]),
         "edge": (0.0, levels["l3"]),
         **{name: (cost, cost) for name, cost in levels.items()},

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.cost_model.features import CostDrivers, drivers_of
-from planner.cost_model.kernel_terms import kernel_terms
+from planner.cost_model.kernel_terms import kernel_terms, tiled_flops
 from profiles.component import Component, make_component
 from representations.components import work_of
 from tests.planner.cost_model.synthetic import linears
@@ -72,6 +72,31 @@ def test_weights_may_be_packed_from_some_number_of_rows() -> None:
     terms = kernel_terms(drivers(linears([(10, 20), (10, 2)], (1, 2, 8, 9))))
     assert terms["flop/weights/1"].tolist() == [0, 400, 400, 400, 0, 0, 0, 0]
     assert terms["flop/weights/8"].tolist() == [0, 0, 0, 400, 0, 0, 0, 0]
+
+
+def test_outputs_that_fill_no_tile_cost_each_row_something() -> None:
+    terms = kernel_terms(drivers(linears([(10, 32), (10, 40), (10, 41)], (64,))))
+    assert terms["row/left/8"].tolist() == [0, 0, 64]
+    assert terms["row/left/16"].tolist() == [0, 64, 64]
+    assert terms["number/unaligned"].tolist() == [0, 64 * 40, 64 * 41]
+
+
+def test_inputs_far_longer_than_rows_and_outputs_are_packed_nowhere() -> None:
+    terms = kernel_terms(drivers(linears([(24 * 16, 16)], (16, 17))))
+    assert terms["flop/weights/8"].tolist() == [0, 2 * 24 * 16 * 16]
+
+
+def test_few_long_vectors_are_multiplied_in_a_way_of_their_own() -> None:
+    terms = kernel_terms(drivers([dots(4, 95)[0], dots(4, 96)[0]]))
+    assert terms["row/deep"].tolist() == [0, 1]
+    assert terms["row/narrow"].tolist() == [1, 0]
+
+
+def test_the_full_rate_is_of_tiles_alone() -> None:
+    products = drivers(linears([(10, 1), (10, 11), (10, 12)], (64,)))
+    assert tiled_flops(products).tolist() == [0, 0, 2 * 64 * 10 * 12]
+    batched = drivers([dots(4, 24)[0], dots(4, 25)[0], dots(12, 25)[0]])
+    assert (tiled_flops(batched) > 0).tolist() == [False, False, True]
 
 
 def test_outputs_and_weights_count_where_they_outgrow_a_cache() -> None:
