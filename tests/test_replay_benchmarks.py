@@ -120,6 +120,8 @@ def test_the_parts_of_a_capacity_s_error_multiply_to_the_whole() -> None:
     page = "\n".join(capacity.BENCHMARK.describe({"models": [row], "known": ["other"]}))
     assert "110 (100 to 120)" in page
     assert "+30.0%" in page
+    none_held = {**row, "replayed": {**row["replayed"], "qps": 0.0}}
+    assert "no rate held" in "\n".join(capacity.BENCHMARK.describe({"models": [none_held], "known": ["other"]}))
     assert "1.30, 1.10 times its prediction at sizes 1, 64" in page
     assert "lower limit" in page
 

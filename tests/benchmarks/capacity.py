@@ -302,8 +302,8 @@ def _describe(report: Mapping[str, Any]) -> list[str]:
             row["model"],
             f"{row['sla_ms']:g}",
             *(_with_interval(row[name]) for name in ("called", "predicted", "replayed")),
-            f"{row['called']['qps'] / row['replayed']['qps'] - 1:+.1%}",
-            f"{parts[row['model']]['whole']:+.1%}",
+            _off(row["called"]["qps"], row["replayed"]["qps"]),
+            _off(row["predicted"]["qps"], row["replayed"]["qps"]),
         )
         for row in rows
     ]
@@ -323,6 +323,10 @@ def _describe(report: Mapping[str, Any]) -> list[str]:
         "## What falls short",
         bullets(short or ["Every goal is met in this run."]),
     ]
+
+
+def _off(value: float, truth: float) -> str:
+    return f"{value / truth - 1:+.1%}" if truth else "no rate held"
 
 
 def _before(row: Mapping[str, Any]) -> str:
