@@ -8,7 +8,7 @@ import numpy as np
 from planner.cost_model.estimates import Floats
 from profiles.errors import InputError
 
-__all__ = ["ErrorSummary", "rank_agreement", "summarise_errors"]
+__all__ = ["ErrorSummary", "pairs_in_order", "rank_agreement", "summarise_errors"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,3 +55,18 @@ def rank_agreement(batches: Sequence[int], measured: Floats, predicted: Floats) 
     taus = [kendalltau(measured[rows], predicted[rows]).statistic for rows in groups if rows.sum() > 1]
     known = [float(tau) for tau in taus if np.isfinite(tau)]
     return float(np.mean(known)) if known else None
+
+
+def pairs_in_order(
+    batches: Sequence[int], measured: Floats, predicted: Floats, *, apart: float
+) -> tuple[int, float | None]:
+    """How many pairs of models at equal batch were measured more than `apart` (a fraction of the faster) from one
+    another, and the share of them that predictions put in the same order; None without any.
+    """
+    at = np.array(batches)
+    first, second = np.triu_indices(len(at), k=1)
+    ratio = measured[second] / measured[first]
+    compared = (at[first] == at[second]) & (np.maximum(ratio, 1 / ratio) > 1 + apart)
+    agree = (predicted[second] > predicted[first]) == (ratio > 1)
+    pairs = int(compared.sum())
+    return pairs, float(np.mean(agree[compared])) if pairs else None

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from planner.cost_model.accuracy import pairs_in_order
 from planner.cost_model.batch_prediction import CandidatePredictor
 from planner.cost_model.candidates import candidates_of
 from planner.cost_model.composition import CostModel
 from planner.cost_model.model import FittedDeviceModel, fit_device_model
 from planner.cost_model.training_rows import WHOLE_MODEL
+from planner.cost_model.validation import ValidationReport
 from planner.pipeline.data import StudyData, load_study_data
 from planner.pipeline.measuring import MODEL_BATCHES
 from planner.pipeline.modelling import fit_cost_model, validate_study
@@ -109,11 +111,21 @@ def figures_of(
         "components_measured": designed["points"],
         "paired_noise_floor": designed,
         **report.to_object(),
+        "models_apart": _models_apart(report, designed["models"]["p90"]),
         "logged_ids": of_log,
         "fit_s": fit_s,
         "rivals": held_out_errors(model, study.seed) if isinstance(model, FittedDeviceModel) else [],
         "whole_model_predictions_per_s": _predictions_per_s(study, data, cost_model, device, predictions),
     }
+
+
+def _models_apart(report: ValidationReport, apart: float | None) -> Figures:
+    """The order of those pairs of whole models that are farther apart than their labels are sure."""
+    models = report.points.filter(report.points["kind"] == WHOLE_MODEL)
+    columns = (models["measured_ms"].to_numpy(), models["predicted_ms"].to_numpy())
+    count = len(models)
+    pairs, share = pairs_in_order(models["batch"].to_list(), *columns, apart=apart or 0.0)
+    return {"pairs": pairs, "in_order": share, "apart": apart or 0.0, "models": count}
 
 
 def _fit_s(directory: Path) -> float:
@@ -153,11 +165,24 @@ def _describe(report: Mapping[str, Any]) -> list[str]:
         "## Whole models",
         table(("composition", "rows", "MAPE", "p90", "within 10 %", "bias", "Kendall's tau"), _whole_rows(report)),
         table(("batch", "rows", "MAPE in context", *_FLOOR_COLUMNS), _batch_rows(report)),
+        _order(report),
         "## What the figures mean",
         _MEANING,
         "## Remarks",
         _remarks(report),
     ]
+
+
+def _order(report: Mapping[str, Any]) -> str:
+    found = report.get("models_apart", {})
+    if found.get("in_order") is None:
+        return "No two models at one batch are farther apart than their labels are sure."
+    share = found["in_order"]
+    return (
+        f"Of the {found['pairs']} pairs of models at one batch that were measured more than {percent(found['apart'])} "
+        f"apart (the paired floor's p90), predictions put {percent(share)} in the same order, a tau of "
+        f"{significant(2 * share - 1)}; the order of closer ones is that of the noise."
+    )
 
 
 def _paired(report: Mapping[str, Any], name: str) -> str:

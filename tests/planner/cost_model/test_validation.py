@@ -4,7 +4,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from planner.cost_model.accuracy import rank_agreement, summarise_errors
+from planner.cost_model.accuracy import pairs_in_order, rank_agreement, summarise_errors
 from planner.cost_model.model import fit_device_model
 from planner.cost_model.noise import noise_floor
 from planner.cost_model.training_rows import training_rows
@@ -169,3 +169,10 @@ def test_ranks_are_compared_at_equal_batch_only() -> None:
     measured, predicted = np.array([1.0, 2.0, 10.0, 20.0]), np.array([2.0, 1.0, 20.0, 10.0])
     assert rank_agreement([1, 1, 8, 8], measured, predicted) == pytest.approx(-1)
     assert rank_agreement([1, 2, 3, 4], measured, predicted) is None
+
+
+def test_only_pairs_that_are_apart_are_compared() -> None:
+    batches, measured, predicted = [1, 1, 1, 8], np.array([1.0, 1.02, 2.0, 9.0]), np.array([1.5, 1.0, 1.2, 1.0])
+    # 1.0 and 1.02 are too close; 1.0 and 2.0 are put in the wrong order, 1.02 and 2.0 in the right one.
+    assert pairs_in_order(batches, measured, predicted, apart=0.05) == (2, 0.5)
+    assert pairs_in_order([1, 2, 3, 8], measured, predicted, apart=0.05) == (0, None)
