@@ -8,6 +8,7 @@ import altair as alt
 
 from planner.report.blocks import Rows
 from planner.report.frames import frame_of
+from planner.report.kind_colours import kind_colour
 from planner.report.provenance import GRADES
 from planner.report.restyle import DASHES, FILLS
 from profiles.charts.theme import PALETTE
@@ -20,16 +21,18 @@ _BLUE = PALETTE[0]
 _BAR_HEIGHT = 34
 
 
-def scatter_spec(points: Rows, floor: float | None = None) -> dict[str, Any]:
+def scatter_spec(points: Rows, kinds: Sequence[str], floor: float | None = None) -> dict[str, Any]:
     """Predicted over measured latency on log axes, with the identity line and the bands of +-10 % and of the noise.
 
-    A point is a held-out measurement: across is what was measured, up is what the cost model said.
+    A point is a held-out measurement: across is what was measured, up is what the cost model said. `kinds` are
+    those of the whole page.
     """
     ends = _identity_rows(points, floor or 0.0)
     low, high = ends[0]["measured_ms"], ends[-1]["measured_ms"]
     scale = alt.Scale(type="log", domain=[low, high], nice=False)
     axis = alt.Axis(values=_log_ticks(low, high), format="~g")
     across = alt.X("measured_ms:Q", title="measured latency (ms)", scale=scale, axis=axis)
+    shown = sorted({point["kind"] for point in points})
     line = alt.Chart(frame_of(ends)).encode(x=across)
     band = line.mark_area(opacity=0.13, color="#666").encode(
         y=alt.Y("low_ms:Q", scale=scale, axis=axis), y2="high_ms:Q"
@@ -44,8 +47,9 @@ def scatter_spec(points: Rows, floor: float | None = None) -> dict[str, Any]:
         .encode(
             x=across,
             y=alt.Y("predicted_ms:Q", title="predicted latency (ms)", scale=scale, axis=axis),
-            color=alt.Color("kind:N", title="component kind"),
-            shape=alt.Shape("kind:N", title="component kind"),
+            color=kind_colour(kinds, shown, "component kind"),
+            # Legends merge where both channels have one domain and title.
+            shape=alt.Shape("kind:N", title="component kind", scale=alt.Scale(domain=shown)),
             tooltip=_tooltips(
                 points, ("kind", "component", "batch", "measured_ms", "predicted_ms", "low_ms", "high_ms")
             ),

@@ -6,10 +6,12 @@ from typing import Any
 
 import altair as alt
 
+from planner.cost_model.component_errors import REST
 from planner.report.blocks import Chart, Rows
 from planner.report.cells import format_percent
 from planner.report.frames import frame_of
 from planner.report.inputs import ValidationInputs
+from planner.report.kind_colours import kind_colour
 from planner.report.restyle import grade_marks
 from planner.report.specs import scatter_spec
 
@@ -33,12 +35,12 @@ def scatter_chart(validation: ValidationInputs) -> Chart:
     """Predicted over measured latency, both logarithmic; needs a point."""
     rows = tuple({**point, "provenance": "predicted"} for point in _points(validation))
     floor = (validation.summary.get("noise_floor") or {}).get("p90")
-    band = "" if floor is None else f", the dark band the noise floor (nine in ten repeats within ±{floor:.1%})"
+    band = "" if floor is None else f", the dark band the noise floor (nine in ten within ±{format_percent(floor)})"
     return Chart(
         name="predicted_against_measured",
         title="Latency of held-out components",
         summary=f"{len(rows)} components, predicted over measured latency, with the identity line and a ±10 % band.",
-        spec=grade_marks(scatter_spec(rows, floor)),
+        spec=grade_marks(scatter_spec(rows, _kinds(validation), floor)),
         rows=rows,
         note=f"The grey band is ±10 %{band}.",
     )
@@ -58,6 +60,7 @@ def batch_chart(validation: ValidationInputs) -> Chart | None:
             axis=alt.Axis(format="~g", values=sorted({row["batch"] for row in rows})),
         ),
         ("kind", "batch", "rows", "mape", "p90", "bias"),
+        _kinds(validation),
         floor_of(validation.summary),
         goal=None,
     )
@@ -139,6 +142,7 @@ def _curve_chart(validation: ValidationInputs) -> Chart | None:
         rows,
         alt.X("points:Q", title="measured points", scale=alt.Scale(type="log", nice=False), axis=_ticks(rows)),
         ("kind", "family", "points", "mape"),
+        _kinds(validation),
         floor_of(validation.summary),
         goal=_GOAL,
         detail="family",
@@ -149,7 +153,7 @@ def _curve_chart(validation: ValidationInputs) -> Chart | None:
         summary="A falling line for each family of components, with the goal and the noise floor as rules.",
         spec=spec,
         rows=rows,
-        note=f"The full line is the goal of {_GOAL:.0%}. {_floor_note(validation)}",
+        note=f"The full line is the goal of {format_percent(_GOAL)}. {_floor_note(validation)}",
     )
 
 
@@ -158,7 +162,7 @@ def _in_situ_chart(validation: ValidationInputs) -> Chart | None:
     if not rows:
         return None
     models = list(dict.fromkeys(row["model"] for row in rows))
-    kinds = list(dict.fromkeys(row["kind"] for row in rows))
+    kinds = sorted({row["kind"] for row in rows}, key=lambda kind: (kind == REST, kind))
     totals = tuple(
         {
             "model": model,
@@ -174,7 +178,7 @@ def _in_situ_chart(validation: ValidationInputs) -> Chart | None:
         .encode(
             x=alt.X("part:Q", title="predicted less measured, of the model's latency", stack="zero", axis=_PERCENT),
             y=y,
-            color=alt.Color("kind:N", title=None, sort=kinds),
+            color=kind_colour(_kinds(validation), kinds),
             tooltip=_tooltips("model", "kind", "part", "measured_ms", "predicted_ms"),
         )
     )
@@ -191,18 +195,25 @@ def _in_situ_chart(validation: ValidationInputs) -> Chart | None:
         spec={**alt.layer(bars, zero, ticks).to_dict(), "width": "container", "height": 34 * max(2, len(models))},
         rows=rows,
         note="The black mark is the error of the total: short beside long bars where errors cancel. (rest) is what a "
-        "model takes outside all components, and what watching them costs.",
+        "model takes outside all components, less what watching these adds to them.",
     )
 
 
 def _over(
-    rows: Rows, across: alt.X, shown: Sequence[str], floor: float | None, *, goal: float | None, detail: str = "kind"
+    rows: Rows,
+    across: alt.X,
+    shown: Sequence[str],
+    kinds: Sequence[str],
+    floor: float | None,
+    *,
+    goal: float | None,
+    detail: str = "kind",
 ) -> dict[str, Any]:
     """Lines of `mape` by kind."""
     base = alt.Chart(frame_of(rows)).encode(
         x=across,
         y=alt.Y("mape:Q", title="mean error", axis=_PERCENT, scale=alt.Scale(zero=True)),
-        color=alt.Color("kind:N", title=None),
+        color=kind_colour(kinds, _sorted_kinds(rows)),
         detail=f"{detail}:N",
     )
     marks = base.mark_point(filled=True, size=36).encode(
@@ -248,6 +259,21 @@ def _tooltips(*names: str) -> list[alt.Tooltip]:
 def _floor_note(validation: ValidationInputs) -> str:
     floor = floor_of(validation.summary)
     return "" if floor is None else f"Dashed: the noise floor, {format_percent(floor)}."
+
+
+def _kinds(validation: ValidationInputs) -> tuple[str, ...]:
+    """Every kind of any chart of the page."""
+    rows = (
+        *validation.points,
+        *validation.summary.get("by_batch", ()),
+        *validation.learning_curve,
+        *validation.in_situ,
+    )
+    return _sorted_kinds(rows)
+
+
+def _sorted_kinds(rows: Rows) -> tuple[str, ...]:
+    return tuple(sorted({row["kind"] for row in rows}))
 
 
 def _points(validation: ValidationInputs) -> Rows:

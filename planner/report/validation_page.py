@@ -63,9 +63,10 @@ def validation_answer(summary: Mapping[str, Any]) -> Answer:
 
 
 def _in_situ_sentence(row: Mapping[str, Any]) -> str:
+    total, parts, cancelled = (format_percent(row[name]) for name in ("error", "gross_error", "cancelled"))
     return (
-        f"Inside {row['model']} at {row['batch']:,} samples, parts are off by {format_percent(row['gross_error'])} of "
-        f"the latency in all, of which {format_percent(row['cancelled'])} cancels in the total."
+        f"Inside {row['model']} at {row['batch']:,} samples, the total is off by {total}; its parts are by {parts} of "
+        f"the latency in all, of which {cancelled} cancels in the total."
     )
 
 

@@ -5,14 +5,14 @@ from planner.report.specs import capacity_spec, memory_spec, scatter_spec
 
 def test_the_scatter_spans_both_axes_alike() -> None:
     points = ({"kind": "linear", "measured_ms": 1.0, "predicted_ms": 2.0},)
-    spec = scatter_spec(points)
+    spec = scatter_spec(points, ["linear"])
     domains = {tuple(layer["encoding"][axis]["scale"]["domain"]) for layer in spec["layer"] for axis in ("x", "y")}
     assert domains == {(0.8, 2.5)}
 
 
 @pytest.mark.parametrize("measured_ms", [0.5, 1e-4])
 def test_the_scatter_has_ticks_within_its_ends(measured_ms: float) -> None:
-    spec = scatter_spec(({"kind": "linear", "measured_ms": measured_ms, "predicted_ms": 2.0},))
+    spec = scatter_spec(({"kind": "linear", "measured_ms": measured_ms, "predicted_ms": 2.0},), ["linear"])
     across = spec["layer"][0]["encoding"]["x"]
     low, high = across["scale"]["domain"]
     ticks = across["axis"]["values"]

@@ -1,5 +1,7 @@
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -56,6 +58,21 @@ def test_parts_of_a_running_model_are_summed_by_kind() -> None:
     assert table.rows[0]["worst"] == "embedding +20.0%"
 
 
+def test_a_kind_has_one_colour_on_every_chart_of_a_page() -> None:
+    parts = [{**row, "kind": kind} for row in THOROUGH.in_situ for kind in ("id_map", "id_split", "robe", "projection")]
+    crowded = replace(THOROUGH, in_situ=(*THOROUGH.in_situ, *parts))
+    by_batch = batch_chart(crowded)
+    assert by_batch
+    scales = [
+        view["encoding"]["color"]["scale"]
+        for chart in (scatter_chart(crowded), by_batch, *more_charts(crowded)[1:])
+        for view in _views(chart.spec)
+        if "color" in view.get("encoding", {})
+    ]
+    colours = {(kind, colour) for scale in scales for kind, colour in zip(scale["domain"], scale["range"], strict=True)}
+    assert len(colours) == len({kind for kind, _ in colours}) == len({colour for _, colour in colours}) > 7
+
+
 def test_the_noise_floor_is_a_mean_where_that_is_known() -> None:
     assert floor_of({"noise_floor": {"median": 0.02, "mean": 0.03}}) == 0.03
     assert floor_of({"noise_floor": {"median": 0.02}}) == 0.02
@@ -90,3 +107,8 @@ def test_a_validation_is_a_page_of_its_own(tmp_path: Path) -> None:
     assert "recplan validation" in page.read_text(encoding="utf-8")
     names = {path.stem for path in (tmp_path / "frames").glob("*.parquet")}
     assert {"errors", "error_by_batch", "error_by_share", "learning_curve", "error_in_situ", "in_situ"} <= names
+
+
+def _views(spec: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    inner = [view for layer in spec.get("layer", ()) for view in _views(layer)]
+    return [spec, *inner]
