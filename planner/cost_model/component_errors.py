@@ -1,6 +1,7 @@
 """A whole model's error split over its components, so that errors which cancel in the total show.
 
-Measured is what each module took while the whole model ran (in situ), predicted what the cost model says of it there.
+Measured is what each module took while the whole model ran (in situ), and for the total what the model took while
+nothing was watched; predicted is what the cost model says of it there.
 """
 
 from collections.abc import Mapping
@@ -38,8 +39,8 @@ class ComponentError:
 class ComponentErrors:
     """The total and its parts, in execution order.
 
-    The row of path and kind `(rest)` is what the model took outside all components (calls of containers), which nothing
-    predicts; it is negative where watching single calls took longer than that.
+    The row of path and kind `(rest)` is what the model took outside all components (calls of containers), which no
+    component's prediction names; it is negative where watching single calls made these longer by more than that.
     """
 
     batch: int
@@ -108,7 +109,7 @@ def component_errors(
         )
         for part in parts
     ]
-    total_ms = measured[""]
+    total_ms = next((row.warm.p25_ms for row in profile.modules if not row.path and row.warm), measured[""])
     rest_ms = total_ms - sum(row.measured_ms for row in rows)
     rows.append(ComponentError(path=REST, kind=REST, measured_ms=rest_ms, predicted_ms=0.0))
     return ComponentErrors(batch=batch, measured_ms=total_ms, predicted_ms=float(latency.mean_ms[0]), rows=tuple(rows))

@@ -35,6 +35,13 @@ def test_every_component_of_a_real_model_stands_beside_its_prediction(
     assert sum(row.predicted_ms for row in errors.rows) == pytest.approx(errors.predicted_ms)
 
 
+def test_the_total_is_that_of_the_model_while_nothing_is_watched(cost_model: CostModel, profile: ModelProfile) -> None:
+    (model,) = (row for row in profile.modules if not row.path)
+    assert model.warm
+    assert model.in_situ
+    assert component_errors(cost_model, SPEC, profile, "cpu").measured_ms == model.warm.p25_ms != model.in_situ.p25_ms
+
+
 def test_errors_that_cancel_show_in_the_gross_error() -> None:
     rows = (
         ComponentError(path="a", kind="linear", measured_ms=1.0, predicted_ms=2.0),
