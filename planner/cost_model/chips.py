@@ -14,9 +14,10 @@ from planner.cost_model.traffic import TABLE_KINDS
 from profiles.component import Component
 from profiles.errors import InfeasibleError, InputError
 from profiles.hardware import Hardware
+from profiles.units import format_bytes
 from representations.specs import BYTES_PER_FLOAT, ModelSpec
 
-__all__ = ["ChipLayout", "FittedDim", "Layout", "layout_of", "reduce_dim_to_fit", "residency_limits"]
+__all__ = ["ChipLayout", "FittedDim", "Layout", "layout_note", "layout_of", "reduce_dim_to_fit", "residency_limits"]
 
 Layout = Literal["single", "replicate", "shard", "pipeline", "stream"]
 
@@ -77,6 +78,21 @@ def layout_of(hardware: Hardware, resident_bytes: int) -> ChipLayout:
     else:
         layout = "pipeline" if hardware.is_pipelined else "shard"
     return ChipLayout(layout=layout, units=units)
+
+
+def layout_note(hardware: Hardware, resident_bytes: int) -> str:
+    """How so many bytes lie on the device, for a reader; empty where there is but one way."""
+    if not residency_limits(hardware):
+        return ""
+    layout, held = layout_of(hardware, resident_bytes), f"{format_bytes(resident_bytes)} of parameters"
+    fast, units = format_bytes(_fast_bytes(hardware)), f"{hardware.units} units"
+    return {
+        "single": f"{held} lie in the fast memory of {fast}",
+        "replicate": f"{held} lie in each of {units} of {fast}, which share the samples",
+        "shard": f"{held} are sharded by table over {units} of {fast}",
+        "pipeline": f"{held} are cut into stages on {units} of {fast}",
+        "stream": f"{held} stream from the memory behind {units} of {fast}",
+    }[layout.layout]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

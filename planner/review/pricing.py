@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from planner.cost_model.chips import layout_note, layout_of
 from planner.cost_model.composition import HOST_LINK, ComponentLatency, CostModel, ModelLatency
 from planner.cost_model.context import Context
 from planner.cost_model.energy import Energy, energy_of
@@ -147,7 +148,11 @@ def _device_review(
 ) -> DeviceReview:
     latency, energy = _predicted(subject, placed, batch, device, sourced)
     total_ms = float(latency.mean_ms[0])
-    pricer = _Pricer(device=device, batch=batch, power_w=energy.power_w if energy else None)
+    resident_bytes = subject.parameter_bytes
+    pricer = _Pricer(
+        device=device, batch=batch, power_w=energy.power_w if energy else None, resident_bytes=resident_bytes
+    )
+    layout = layout_note(device.hardware, resident_bytes) if latency.provenance == "estimated" else ""
     return DeviceReview(
         name=device.name,
         kind=device.kind,
@@ -165,7 +170,7 @@ def _device_review(
         memory_bytes=device.memory_bytes,
         fits=needed_bytes <= device.memory_bytes,
         components=pricer.rows(latency, [one.component for one in placed]),
-        notes=sourced.notes,
+        notes=(*sourced.notes, *((layout,) if layout else ())),
     )
 
 
@@ -190,6 +195,7 @@ class _Pricer:
     device: DeviceSection
     batch: int
     power_w: float | None
+    resident_bytes: int
 
     def cost(self, latency_ms: float) -> float | None:
         """Of a million samples, in the currency of the price."""
@@ -224,10 +230,19 @@ class _Pricer:
             bytes_moved=None if is_link else part.bytes_moved,
             parameter_bytes=work_of(component).parameter_bytes if component else 0,
             mfu=None if is_link else model_flops_share(part.flops, part.mean_ms, self.device.kind, dtype),
-            bandwidth_share=None if is_link else bandwidth_share(part.bytes_moved, part.mean_ms, self.device.kind),
+            bandwidth_share=None if is_link else self._bandwidth_share(part),
             energy_j=None if self.power_w is None else self.power_w * part.mean_ms / MS_PER_S,
             cost_per_million=self.cost(part.mean_ms),
         )
+
+    def _bandwidth_share(self, part: ComponentLatency) -> float | None:
+        """Of the memory that holds the parameters, be it on the chips or behind them."""
+        hardware = self.device.hardware
+        share = bandwidth_share(part.bytes_moved, part.mean_ms, self.device.kind)
+        on_chip = hardware.on_chip_bandwidth_bytes_per_s
+        if share is None or not on_chip or layout_of(hardware, self.resident_bytes).layout == "stream":
+            return share
+        return share * hardware.bandwidth_bytes_per_s / on_chip
 
 
 def shape_text(component: Component) -> str:

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from planner.cost_model.catalogue import RooflineDeviceModel
-from planner.cost_model.chips import layout_of, reduce_dim_to_fit, residency_limits
+from planner.cost_model.chips import layout_note, layout_of, reduce_dim_to_fit, residency_limits
 from profiles.component import Component, make_component
 from profiles.errors import InfeasibleError, InputError
 from profiles.hardware import Hardware, get_hardware
@@ -104,3 +104,17 @@ def test_what_fits_at_no_dim_is_infeasible() -> None:
         reduce_dim_to_fit(terabyte, (64, 32), BOARD)
     with pytest.raises(InputError, match=r"dims: must be one or more, falling, but got \[32, 64\]"):
         reduce_dim_to_fit(terabyte, (32, 64), BOARD)
+
+
+@pytest.mark.parametrize(
+    ("hardware", "resident_bytes", "told"),
+    [
+        (POD, 10**6, "1 MB of parameters lie in each of 16 units"),
+        (POD, 2 * 10**9, "2 GB of parameters are sharded by table over 16 units"),
+        (BOARD, 10**9, "1 GB of parameters are cut into stages on 4 units"),
+        (POD, 10**11, "100 GB of parameters stream from the memory behind 16 units"),
+        (get_hardware("v100"), 10**6, ""),
+    ],
+)
+def test_a_note_tells_how_a_model_lies_on_chips(hardware: Hardware, resident_bytes: int, told: str) -> None:
+    assert layout_note(hardware, resident_bytes).startswith(told)

@@ -2,10 +2,14 @@ import json
 
 import pytest
 
+from planner.cost_model.catalogue import RooflineDeviceModel
 from planner.cost_model.memory import forward_memory
-from planner.review.pricing import ModelReview
+from planner.review.latencies import SourcedModel
+from planner.review.pricing import ModelReview, review_model
+from planner.review.subject import subject_of_spec
+from planner.study import DeviceSection
 from profiles.hardware import get_hardware
-from representations.components import components_of, model_work
+from representations.components import components_of, model_work, work_of
 from tests.planner.review.small_models import BATCH, CPU, GPU, SPEC, review_of
 
 
@@ -66,3 +70,13 @@ def test_the_object_is_json(review: ModelReview) -> None:
     body = json.loads(json.dumps(review.to_object(), allow_nan=False))
     assert body["target"] == "small"
     assert {"latency_ms", "low_ms", "cost_per_million", "components", "source"} <= set(body["devices"][0])
+
+
+def test_a_device_of_chips_says_how_it_holds_the_model_and_reaches_no_more_than_its_bandwidth() -> None:
+    pod = DeviceSection(name="pod", kind="ipu-pod16")
+    model = SourcedModel(model=RooflineDeviceModel(hardware=pod.hardware, work=work_of), source="estimated")
+    (on_pod,) = review_model(subject_of_spec(SPEC), BATCH, [pod], {"pod": model}).devices
+    assert any("lie in each of 16 units" in note for note in on_pod.notes)
+    known = [row.bandwidth_share for row in on_pod.components if row.bandwidth_share is not None]
+    assert known
+    assert max(known) <= 1
