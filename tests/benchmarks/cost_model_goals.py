@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.benchmarks.markdown import percent, significant
 
-__all__ = ["Goal", "goal_rows", "goals_of"]
+__all__ = ["Goal", "goal_rows", "goals_of", "shown_figure"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -70,14 +70,24 @@ def goal_rows(report: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
         (
             goal.what,
             f"{'>=' if goal.at_least else '<='} {_text(goal, goal.goal)}",
-            _text(goal, goal.figure),
+            shown_figure(goal),
             words[goal.is_met],
         )
         for goal in goals_of(report)
     ]
 
 
-def _text(goal: Goal, value: float | None) -> str:
+def shown_figure(goal: Goal) -> str:
+    """The figure as the goal reads, with further digits where a missed one would read like the goal itself."""
+    text = _text(goal, goal.figure)
+    if goal.figure is None or goal.is_met or text != _text(goal, goal.goal):
+        return text
+    return _text(goal, goal.figure, further=True)
+
+
+def _text(goal: Goal, value: float | None, *, further: bool = False) -> str:
     if value is None:
         return "-"
-    return percent(value) if goal.is_share and "tau" not in goal.what else significant(value)
+    if goal.is_share and "tau" not in goal.what:
+        return f"{value:.2%}" if further else percent(value)
+    return significant(value, 5 if further else 3)
