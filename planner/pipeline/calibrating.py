@@ -74,7 +74,7 @@ def calibrate(
     spaces = calibration_spaces(calibration.kinds, training=calibration.training)
     store = ProfileStore(folder)
     options = replace(_VISITS, threads=calibration.threads, seed=calibration.seed)
-    with progress.stage(f"calibrating {device} for {calibration.seconds:g} s") as stage:
+    with progress.stage(f"calibrating {device} for up to {calibration.seconds:g} s") as stage:
 
         def tell(now: SamplingProgress) -> None:
             worst = "" if now.worst_error is None else f", worst {now.worst} at {now.worst_error:.1%}"
