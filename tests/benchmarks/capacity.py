@@ -60,10 +60,10 @@ Three models of the quickstart's search space, of which no whole model was measu
 cost model knows components of the study's candidates, and what other models cost as a whole. From these come a latency
 table and, by simulation, the highest Poisson rate at which p99 stays within the SLA: {_SLA_OVER_SERVICE:g} times what
 the model is predicted to take for a query of the 99th percentile's size (lognormal sizes, mean {_MEAN:g}, sigma 1, at
-most {_LARGEST}), and {_LEAST_SLA_MS:g} ms at least. How much slower than their labels calls are on this machine, at the time, is asked of known models
-just before: timed by themselves for **called**, and one of the same representation served as well for **served**, which
-says what dispatch, pauses and the neighbours cost while serving. Then each model is served on this machine at rising
-load."""
+most {_LARGEST}), and {_LEAST_SLA_MS:g} ms at least. How much slower than their labels calls are on this machine, at the
+time, is asked of known models just before: timed by themselves for **called**, and one of the same representation
+served as well for **served**, which says what dispatch, pauses and the neighbours cost while serving. Then each model
+is served on this machine at rising load."""
 _MEANING = """\
 - **called**: predicted from component profiles, and how much slower than their labels known models were when they were
   called one time after the other just before. **served**: and how much slower a known model of the representation was,
