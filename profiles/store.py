@@ -51,14 +51,21 @@ class ProfileStore:
         Raises:
             CorruptFileError: a bad line other than a torn last one, or an unreadable Parquet file; names the place.
         """
-        # Parts before Parquet: a compaction in between then shows a row twice, never not at all.
-        recent = [row for part in self._parts(_ROWS) for row in _read_part(part, ComponentProfile.from_row)]
-        compacted = self._read_parquet()
         newest: dict[str, ComponentProfile] = {}
-        for profile in sorted((*compacted, *recent), key=lambda row: row.fingerprint.timestamp):
+        for profile in self.history():
             newest.pop(profile.content_hash, None)
             newest[profile.content_hash] = profile
         return list(newest.values())
+
+    def history(self) -> list[ComponentProfile]:
+        """Every row, those that newer ones replace included until they are compacted away; the oldest first.
+
+        Raises:
+            CorruptFileError: as `load`.
+        """
+        # Parts before Parquet: a compaction in between then shows a row twice, never not at all.
+        recent = [row for part in self._parts(_ROWS) for row in _read_part(part, ComponentProfile.from_row)]
+        return sorted((*self._read_parquet(), *recent), key=lambda row: row.fingerprint.timestamp)
 
     def visits(self) -> list[Visit]:
         """Every visit that was made and not compacted away, the oldest first.

@@ -6,8 +6,9 @@ newest.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from planner.cost_model.replaced_rows import replaced_notes
 from planner.cost_model.training_rows import WHOLE_MODELS
 from planner.pipeline.workspace import Workspace
 from planner.study import Study
@@ -40,7 +41,8 @@ def sourced_rows(study: Study, workspace: Workspace, kind: str) -> SourcedRows:
     stored = _measured(ProfileStore(workspace.profiles).load(), kind)
     calibrated = _calibrated(study, kind)
     if kind == LOCAL_CPU:
-        return _local(study, [*calibrated, *stored])
+        found = _local(study, [*calibrated, *stored])
+        return replace(found, notes=(*found.notes, *replaced_notes(ProfileStore(workspace.profiles).history(), kind)))
     for rows, note in ((stored, ""), (calibrated, ""), (list(shipped_profiles(kind)), "measured elsewhere")):
         if components := _components(rows):
             newest = components[-1].fingerprint

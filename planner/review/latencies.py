@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from planner.cost_model.estimates import DeviceModel
 from planner.cost_model.features import family_of
 from planner.cost_model.model import FittedDeviceModel, fit_device_model, naming_source
+from planner.cost_model.replaced_rows import replaced_notes
 from planner.cost_model.traffic import in_context
 from planner.cost_model.training_rows import WHOLE_MODELS, component_of
 from planner.pipeline.modelling import estimated_model
@@ -169,16 +170,21 @@ class _Stored:
 
         folder = self.sources.profiles
         given = [] if folder is None else _components_of(ProfileStore(folder).load(), self.device.kind)
+        replaced = () if folder is None else replaced_notes(ProfileStore(folder).history(), self.device.kind)
         if not self.is_here:
             shipped = [] if given else _components_of(shipped_profiles(self.device.kind), self.device.kind)
             source = f"profiles in {folder}" if given else "profiles that ship with the package"
             rows = given or shipped
             newest = rows[-1].fingerprint.device_key() if rows else ""
-            return tuple(row for row in rows if row.fingerprint.device_key() == newest), source if rows else "", ()
+            return (
+                tuple(row for row in rows if row.fingerprint.device_key() == newest),
+                source if rows else "",
+                replaced,
+            )
         now = current_fingerprint(self.device.kind, self.sources.threads)
         present = tuple(row for row in given if row.fingerprint.device_key() == now.device_key())
         if present or not given:
-            return present, f"profiles in {folder}" if present else "", ()
+            return present, f"profiles in {folder}" if present else "", replaced
         newest_row = given[-1]
         differing = "; ".join(setup_differences(newest_row.fingerprint, now))
         if not self.sources.allow_stale:
@@ -188,7 +194,7 @@ class _Stored:
             )
         key = newest_row.fingerprint.device_key()
         stale = tuple(row for row in given if row.fingerprint.device_key() == key)
-        return stale, f"stale profiles in {folder}", (f"stale: measured under another set-up: {differing}",)
+        return stale, f"stale profiles in {folder}", (f"stale: measured under another set-up: {differing}", *replaced)
 
 
 def _components_of(rows: Sequence[ComponentProfile], kind: str) -> list[ComponentProfile]:
