@@ -85,7 +85,8 @@ def layout_note(hardware: Hardware, resident_bytes: int) -> str:
     if not residency_limits(hardware):
         return ""
     layout, held = layout_of(hardware, resident_bytes), f"{format_bytes(resident_bytes)} of parameters"
-    fast, units = format_bytes(_fast_bytes(hardware)), f"{hardware.units} units"
+    fast = format_bytes(_fast_bytes(hardware))
+    units = "one unit" if hardware.units == 1 else f"{hardware.units} units"
     return {
         "single": f"{held} lie in the fast memory of {fast}",
         "replicate": f"{held} lie in each of {units} of {fast}, which share the samples",

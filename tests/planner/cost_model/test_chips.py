@@ -112,6 +112,7 @@ def test_what_fits_at_no_dim_is_infeasible() -> None:
         (POD, 10**6, "1 MB of parameters lie in each of 16 units"),
         (POD, 2 * 10**9, "2 GB of parameters are sharded by table over 16 units"),
         (BOARD, 10**9, "1 GB of parameters are cut into stages on 4 units"),
+        (get_hardware("ipu-gc200"), 10**10, "10 GB of parameters stream from the memory behind one unit of 900 MB"),
         (POD, 10**11, "100 GB of parameters stream from the memory behind 16 units"),
         (get_hardware("v100"), 10**6, ""),
     ],
