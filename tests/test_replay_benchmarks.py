@@ -105,13 +105,14 @@ def test_what_falls_short_is_told() -> None:
 
 
 def test_the_parts_of_a_capacity_s_error_multiply_to_the_whole() -> None:
+    replayed = {"qps": 100.0, "low": 90.0, "high": 110.0, "found": [100.0], "open_ended": 1}
     row = {
         "model": "m",
         "sla_ms": 15.0,
         "called": {"qps": 130.0, "low": 120.0, "high": 140.0},
         "predicted": {"qps": 110.0, "low": 100.0, "high": 120.0},
         "served_before": {"model": "other", "late_ms": 0.4, "slower": {"1": 1.3, "64": 1.1}},
-        "replayed": {"qps": 100.0, "low": 90.0, "high": 110.0, "found": [100.0], "open_ended": 1},
+        "replayed": replayed,
         "simulated": {"components": 120.0, "whole": 105.0, "replay": 95.0},
     }
     parts = capacity.parts_of(row)
@@ -120,7 +121,7 @@ def test_the_parts_of_a_capacity_s_error_multiply_to_the_whole() -> None:
     page = "\n".join(capacity.BENCHMARK.describe({"models": [row], "known": ["other"]}))
     assert "110 (100 to 120)" in page
     assert "+30.0%" in page
-    none_held = {**row, "replayed": {**row["replayed"], "qps": 0.0}}
+    none_held = {**row, "replayed": {**replayed, "qps": 0.0}}
     assert "no rate held" in "\n".join(capacity.BENCHMARK.describe({"models": [none_held], "known": ["other"]}))
     assert "1.30, 1.10 times its prediction at sizes 1, 64" in page
     assert "lower limit" in page
