@@ -86,8 +86,8 @@ _MEANING = """\
   served from 0.3 of what calls one after the other allow, which often was above what could be served at all. What
   **served** said, and the halves' own rates (0: below the lowest served): table 600 (SLA 5 ms; 0, 0, 0, 510), 1,091
   (1,241, 1,244, 1,219, 810) and 1,035 (796, 0, 714, 0); DHE 294 (267, 323, 281, 217), 284 (223, 0, 0, 285) and 237 (0,
-  0, 0, 258); hybrid 192 (223, 168, 259, 186), 207 (242, 173, 160, 0) and 198 (232, 198, 161, 204). Since then rates start
-  at 0.2 of the prediction, the median of the halves is taken, and no SLA is below 10 ms.
+  0, 0, 258); hybrid 192 (223, 168, 259, 186), 207 (242, 173, 160, 0) and 198 (232, 198, 161, 204). Since then rates
+  start at 0.2 of the prediction, the median of the halves is taken, and no SLA is below 10 ms.
 - Goal: **served** within 10 % of replayed."""
 
 
