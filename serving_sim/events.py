@@ -101,6 +101,7 @@ def general_plan(plan: Plan, rule: Rule) -> EventPlan:
     latencies = [path.latency for path in plan.paths] + [shard.latency for shard in shards]
     devices_D = _devices(plan, rule)
     devices_D["expects"] = _expects(plan, latencies, steps_X["device"], rule)
+    devices_D["learns"] = devices_D["expects"] if rule.kind == PRICED else 0
     outages = [(outage.start_s, outage.end_s) for device in plan.devices for outage in device.outages]
     counts = [len(path.shards) for path in plan.paths]
     return EventPlan(

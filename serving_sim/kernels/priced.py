@@ -271,7 +271,9 @@ def _look(
             if waiting[1][device] > 0:
                 _start_waiting(device, now_ms, waiting, learned)
             if wait_ms_D[device] > 0:
-                wait_ms_D[device] = _expected_wait_ms(device, now_ms, servers_D[device], waiting)
+                expected_ms = _expected_wait_ms(device, now_ms, servers_D[device], waiting)
+                # As the other loops have it, which know until when there is work.
+                wait_ms_D[device] = max(0.0, (now_ms + expected_ms) - now_ms)
 
 
 @compiled
@@ -339,11 +341,11 @@ def serve_priced(
         start_ms, server = max(now_ms, next_ms_D[device]), next_server_D[device]
         service_ms = service_ms_SP[size, path] * factor
         if conditions_PF.size:
-            idle_ms = start_ms - next_ms_D[device]
-            residual_D = queues.residual_D
+            idle_ms, residual_D = start_ms - next_ms_D[device], queues.residual_D
             change, added_ms, residual = condition_on(conditions_PF, path, factor, idle_ms, residual_D[device])
             service_ms, residual_D[device] = service_ms * change + added_ms, residual
-            factor = service_ms / service_ms_SP[size, path]
+            if service_ms != service_ms_SP[size, path] * factor:
+                factor = service_ms / service_ms_SP[size, path]
         if uncertain_D[device]:
             mean_ms = service_ms_SP[size, path] * ratio_P[path]
             _note_query((device, server, path), now_ms, start_ms, mean_ms, factor, waits, learned)

@@ -99,6 +99,16 @@ def test_a_rule_by_prices_comes_to_the_same_in_the_general_loop(qps: float) -> N
     assert_alike(trace_run(safe, options=SimulationOptions(chunk_queries=7)), trace_run(plan))
 
 
+@given(plan=plans(), refuse=st.booleans())
+@settings(max_examples=25, deadline=None)
+def test_so_it_does_where_service_scatters_and_prices_follow_what_was_seen(plan: Plan, refuse: bool) -> None:
+    # One size and rate for all draws, so that prices are renewed while queues come and go.
+    load = replace(plan.workload, queries=400, qps=800.0, sla_ms=20.0)
+    priced = replace(plan, workload=load, policy=PolicyChoice(name="headroom", options={"refuse": refuse}))
+    safe = replace(priced, devices=tuple(replace(one, mtbf_s=1e15, repair_s=1.0) for one in priced.devices))
+    assert_alike(trace_run(safe), trace_run(priced))
+
+
 @pytest.mark.parametrize("servers", [1, 2])
 def test_a_rule_by_prices_serves_alike_on_cold_servers_too(servers: int) -> None:
     gap = IdleGap(after_ms=1.0, factor=1.2, added_ms=0.3)

@@ -40,11 +40,11 @@ def _record(whole: str = "", real: str = "") -> np.dtype[Any]:
 # A path's shards are the steps from `first_shard` up to `end_shard`; a shard has none, and no accuracy. What follows
 # the accuracy is as in `PathArrays.conditions_PF`.
 STEP = _record("device spread first_shard end_shard", "accuracy gap_ms cold added_ms correlation sigma")
-# Its servers and outages likewise. A device `expects` where a router can only expect a wait, and `restarts` where
-# queries that lost their server wait for it.
+# Its servers and outages likewise. A device `expects` where a router can only expect a wait, `learns` where that
+# router also holds services against their tables, and `restarts` where queries that lost their server wait for it.
 DEVICE = np.dtype(
     [
-        *_record("first_server end_server first_outage end_outage expects restarts").descr,
+        *_record("first_server end_server first_outage end_outage expects learns restarts").descr,
         *_record("", "detection_ms mtbf_ms repair_ms warm_up_ms warm_up_factor").descr,
         ("key", np.uint64),
     ]
@@ -52,8 +52,8 @@ DEVICE = np.dtype(
 OUTAGE = _record("", "start_ms end_ms")
 # `left` counts the parts that are not done (-1: the query is), `stage` says what they are.
 _QUERY = _record("size class_ path left stage losses", "arrival_ms start_ms service_ms")
-# `after` is the next part in a queue or batch, -1 at its end.
-_PART = _record("after step size", "joined_ms")
+# `after` is the next part in a queue or batch, -1 at its end; `mean_ms` what it was expected to take when it joined.
+_PART = _record("after step size", "joined_ms mean_ms")
 # `known` counts the servers that are up as far as is known, `outage` the beginnings and ends so far. `next_server` and
 # `next_ms` are foreseen; once `changed`, that has yet to be done anew. `coming_ms` is the service behind shards that
 # are not done, `residual` the normal deviate behind the last correlated service. `price`, `crowded` and what follows
@@ -65,7 +65,10 @@ _QUEUE = _record(
 # What a rule by prices has learned of a step of service: times observed and tabled, and their ratio.
 _LEARNED = _record("", "observed tabled ratio")
 # `down` counts the reasons for it, `drawn` the draws of failures and repairs; `foreseen_ms` is when it will be free.
-_SERVER = _record("device batch down failed known drawn", "start_ms mean_ms service_ms free_ms warm_ms foreseen_ms")
+# `step` is that of the last service, -1 where there is nothing to learn from it, `factor` its time over the table's.
+_SERVER = _record(
+    "device batch down failed known drawn step", "start_ms mean_ms service_ms free_ms warm_ms foreseen_ms factor"
+)
 # A source's next event (infinite: none) and its place in the heap; `heap` is the source that has this place.
 _SOURCE = _record("heap place", "time_ms")
 # The loop as a whole: whether it has started; events in the heap; the oldest query in the system, and the next one;
@@ -122,7 +125,7 @@ def new_event_state(plan: EventPlan, spreads: int, held: int) -> EventState:
     queues_D["next_server"] = devices_D["first_server"]
     queues_D["residual"] = np.nan
     servers_V["device"] = np.repeat(np.arange(len(devices_D)), servers_D)
-    servers_V["batch"], servers_V["known"] = -1, 1
+    servers_V["batch"], servers_V["step"], servers_V["known"] = -1, -1, 1
     servers_V["warm_ms"] = devices_D["warm_up_ms"][servers_V["device"]]
     learned_X = np.zeros(len(plan.steps_X), dtype=_LEARNED)
     learned_X["ratio"] = 1.0

@@ -93,7 +93,7 @@ def _reassign(
                 state.parts_T[last].after = number
             last = number
             queue.waiting += 1
-            queue.work_ms += plan.joined_ms_SX[size, part.step]
+            queue.work_ms += part.mean_ms
         elif query.stage == WHOLE:
             path = route(now_ms, now_ms - query.arrival_ms, size, query.class_, rule, plan, state)
             is_over = path < 0
@@ -123,6 +123,7 @@ def go_down(place: int, now_ms: float, plan: EventPlan, state: EventState) -> No
         return
     if server.batch >= 0:
         state.queues_D[server.device].busy_ms += now_ms - server.start_ms
+        server.step = -1
         schedule(place, np.inf, state)
     schedule(2 * state.servers_V.size + place, now_ms + plan.devices_D[server.device].detection_ms, state)
 

@@ -91,8 +91,8 @@ def _price(
 def route_by_price(
     now_ms: float, waited_ms: float, size: int, class_: int, rule: Rule, plan: EventPlan, state: EventState
 ) -> tuple[int, bool]:
-    """The path that earns most of those within what is left of the SLA, -1 where there is none; whether that refuses
-    the query, rather than that it takes the earliest path.
+    """The path that earns most of those within what is left of the SLA; where there is none, -1, or with refusals off
+    the path on which the query would be done first. Then whether -1 refuses the query, rather than that all are down.
     """
     sla_ms, loop = rule.limit_ms_CE[class_, 0], state.loop_1[0]
     crowded = min(rule.options_O[CROWD_WEIGHT] * loop.crowd, 1.0)
@@ -100,9 +100,12 @@ def route_by_price(
     if waited_ms == 0.0:
         loop.crowd += (least - loop.crowd) * (4.0 * (1.0 / rule.options_O[MEMORY_QUERIES]))
     best, best_path, best_ms, enough = -np.inf, REFUSAL, np.inf, np.inf
+    first_path, first_ms = REFUSAL, np.inf
     for turn in range(2):
         for path in rule.path_E:
             latency_ms, gain = _price(path, size, crowded, servers_D, plan, state)
+            if latency_ms < first_ms:
+                first_path, first_ms = path, latency_ms
             if latency_ms > sla_ms - waited_ms:
                 continue
             if turn == 0:
@@ -114,7 +117,7 @@ def route_by_price(
         loop.lost += ((size if best < 0.0 else 0.0) - loop.lost) * (1.0 / rule.options_O[MEMORY_QUERIES])
     if rule.options_O[REFUSES] > 0:
         return best_path if best >= 0.0 else REFUSAL, True
-    return best_path, False
+    return best_path if best_path >= 0 else first_path, False
 
 
 @compiled_within

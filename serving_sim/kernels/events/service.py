@@ -79,7 +79,7 @@ def _start(place: int, last: int, samples: int, now_ms: float, plan: EventPlan, 
         part, slot = state.parts_T[next_part], next_part // plan.parts
         query = state.queries_H[slot]
         queue.waiting -= 1
-        queue.work_ms = queue.work_ms - plan.joined_ms_SX[part.size, number] if queue.waiting > 0 else 0.0
+        queue.work_ms = queue.work_ms - part.mean_ms if queue.waiting > 0 else 0.0
         factor += state.factor_KH[step.spread, slot] * (1.0 if last == first else part.size / samples)
         if query.stage == WHOLE or math.isnan(query.start_ms):
             query.start_ms = now_ms
@@ -91,6 +91,13 @@ def _start(place: int, last: int, samples: int, now_ms: float, plan: EventPlan, 
     service_ms = mean_ms * factor * change + added_ms
     if now_ms < server.warm_ms:
         service_ms *= plan.devices_D[server.device].warm_up_factor
+    if plan.devices_D[server.device].learns:
+        # Of the service before, as the loop for queries one by one does it.
+        if server.step >= 0:
+            learn(state.learned_X[server.step], server.factor)
+        is_as_drawn = service_ms == mean_ms * factor
+        server.step, server.factor = number, factor if is_as_drawn else service_ms / mean_ms
+        mean_ms = state.parts_T[first].mean_ms
     server.batch, server.start_ms, server.mean_ms, server.service_ms = first, now_ms, mean_ms, service_ms
     schedule(place, now_ms + service_ms, state)
 
@@ -120,7 +127,8 @@ def join(number: int, step: int, size: int, now_ms: float, plan: EventPlan, stat
         state.parts_T[queue.last].after = number
     queue.last = number
     queue.waiting += 1
-    queue.work_ms += plan.joined_ms_SX[size, step]
+    part.mean_ms = plan.joined_ms_SX[size, step] * state.learned_X[step].ratio
+    queue.work_ms += part.mean_ms
     if not device.expects and not queue.changed:
         foresee_part(device, queue, plan.service_ms_SX[size, step], now_ms, state.servers_V)
     serve_next(place, now_ms, plan, state)
@@ -196,8 +204,6 @@ def end_service(place: int, now_ms: float, plan: EventPlan, state: EventState) -
     server = state.servers_V[place]
     part, device, service_ms = server.batch, server.device, server.service_ms
     state.queues_D[device].busy_ms += service_ms
-    if plan.devices_D[device].expects:
-        learn(state.learned_X[state.parts_T[part].step], service_ms / server.mean_ms)
     server.batch, server.free_ms = -1, now_ms
     schedule(place, np.inf, state)
     while part >= 0:
