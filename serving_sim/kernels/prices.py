@@ -12,7 +12,7 @@ import numpy as np
 
 from serving_sim.kernels.arrays import Chunk, Floats, Ints, PathArrays, Rule
 from serving_sim.kernels.blocking import note_room
-from serving_sim.kernels.compiled import compiled, inlined
+from serving_sim.kernels.compiled import compiled, compiled_helper
 from serving_sim.kernels.market import CROWDED_LOAD, MEMORY_QUERIES, SIZE_BINS, Market
 
 __all__ = ["add_to_mix", "note_mix", "renew", "renew_prices", "until_renewal"]
@@ -25,13 +25,13 @@ _LOWEST_SHARE = 1e-6
 _HALF_OCTAVES, _FIRST_HALF_OCTAVE = 51, 2 * 1023
 
 
-@inlined
+@compiled_helper
 def _bin(size: int) -> int:
     """Two to an octave: what a float keeps above the second bit of its fraction."""
     return int((np.float64(size).view(np.int64) >> _HALF_OCTAVES) - _FIRST_HALF_OCTAVE)
 
 
-@compiled
+@compiled_helper
 def _demand(
     mix_R: tuple[Floats, Floats],
     sla_ms_C: Floats,
@@ -64,7 +64,7 @@ def _demand(
     return cost
 
 
-@compiled
+@compiled_helper
 def _ascend(
     steps: int,
     load: float,
@@ -87,7 +87,7 @@ def _ascend(
             price_D[device] = min(max(price, _LOWEST_SHARE * highest_D[device]), highest_D[device])
 
 
-@compiled
+@compiled_helper
 def renew(
     options_O: Floats, market: Market, sla_ms_C: Floats, tables: tuple[Floats, Floats, Ints, Floats], servers_D: Ints
 ) -> None:
@@ -114,10 +114,9 @@ def renew(
         figures_G[_SPAN_MS] *= kept
 
 
-@inlined
-def add_to_mix(class_: int, size: int, gap_ms: float, mix_RG: tuple[Floats, Floats, Floats]) -> bool:
+@compiled_helper
+def add_to_mix(class_: int, size: int, gap_ms: float, weight_R: Floats, samples_R: Floats, figures_G: Floats) -> bool:
     """Add a query to the mix that prices are made for; whether new prices are due."""
-    weight_R, samples_R, figures_G = mix_RG
     row = class_ * SIZE_BINS + _bin(size)
     weight_R[row] += 1.0
     samples_R[row] += size
@@ -129,9 +128,10 @@ def add_to_mix(class_: int, size: int, gap_ms: float, mix_RG: tuple[Floats, Floa
 @compiled
 def note_mix(chunk: Chunk, first: int, end: int, gap_ms: float, market: Market) -> None:
     """Add queries to the mix, for a loop that does not do so itself."""
-    mix_RG = market.weight_R, market.samples_R, market.figures_G
+    weight_R, samples_R, figures_G = market.weight_R, market.samples_R, market.figures_G
     for query in range(first, end):
-        add_to_mix(chunk.class_N[query], chunk.size_N[query], chunk.gap_N[query] * gap_ms, mix_RG)
+        gap = chunk.gap_N[query] * gap_ms
+        add_to_mix(chunk.class_N[query], chunk.size_N[query], gap, weight_R, samples_R, figures_G)
 
 
 @compiled
