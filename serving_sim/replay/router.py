@@ -60,14 +60,15 @@ class LiveRouter:
         """Put the device's queue as it is in place of the kernel's; the server that is idle, or -1."""
         queues, servers = self.run.queues, len(self.begun_D[device])
         busy = self.sent_D[device] - int(self.board.done_W[self.workers_D[device]].sum())
+        if self.run.market is not None:
+            # Before others take their servers: the kernel learns of a service when the next one begins.
+            for server, query in enumerate(self.begun_D[device]):
+                if query != _NONE and self._is_done(query):
+                    self.run.market.begun_factor_DC[device, server] = self._factor(query)
         self._begin_waiting(device, now_ms)
         idle = self._idle_server(device) if busy < servers else _NONE
         queues.next_ms_D[device] = now_ms + _BUSY_MS if idle == _NONE else 0.0
         queues.next_server_D[device] = max(idle, 0)
-        if self.run.market is not None:
-            for server, query in enumerate(self.begun_D[device]):
-                if query != _NONE and self._is_done(query):
-                    self.run.market.begun_factor_DC[device, server] = self._factor(query)
         return idle
 
     def _begin_waiting(self, device: int, now_ms: float) -> None:

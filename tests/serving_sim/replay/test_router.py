@@ -26,11 +26,24 @@ def test_a_query_that_begins_while_another_is_routed_does_not_wait_for_ever(poli
     assert np.mean(routed == simulated) >= 0.9
 
 
-def _routed(policy: str, *, ahead_ms: float) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+def test_it_learns_from_services_that_follow_one_another() -> None:
+    """A server may end one query and begin the next between two looks."""
+    for qps in (1000.0, 4000.0):
+        routed, simulated, _ = _routed("headroom", ahead_ms=0.0, sigma=0.6, qps=qps)
+        assert np.mean(routed == simulated) >= 0.98
+
+
+def _routed(
+    policy: str, *, ahead_ms: float, sigma: float = 0.0, qps: float = 1000.0
+) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
     """Paths by the live router, which sees what begins and ends `ahead_ms` after now, and by the simulator; how many
     queries wait for the router long after the last.
     """
-    plan = small_plan(qps=1000.0, queries=600)
+    plan = small_plan(qps=qps, queries=600)
+    if sigma:
+        scattered = [replace(path.latency, spread="lognormal", sigma=sigma) for path in plan.paths]
+        paths = (replace(path, latency=own) for path, own in zip(plan.paths, scattered, strict=True))
+        plan = replace(plan, paths=tuple(paths))
     plan = replace(plan, devices=tuple(replace(device, servers=1) for device in plan.devices))
     simulation = start_simulation(plan, policy=policy, options=SimulationOptions(fluid_bound=False))
     simulation.advance(600)
