@@ -18,7 +18,7 @@ from representations.specs import ModelSpec
 __all__ = ["MODEL_BATCHES", "SERVED_BATCHES", "measure_study", "validation_models", "whole_models_of"]
 
 # Whole models show what components cost inside a model: those chosen are measured at these batches.
-MODEL_BATCHES = (1, 32, 512, 2048)
+MODEL_BATCHES = (1, 32, 512, 2048, 4096)
 # Of these the ones that queries have.
 SERVED_BATCHES = MODEL_BATCHES[:3]
 
