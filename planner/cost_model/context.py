@@ -146,13 +146,12 @@ def fit_context(sums: WholeSums) -> Context:
 def _best_form(sums: WholeSums) -> tuple[_Form, Bounds]:
     """The counts that a context should weigh, and what models left out are predicted by it."""
     forms = _FORMS if len(np.unique(sums.models_N)) >= _FEWEST_MODELS else (_CALLS,)
-    best, bounds, least = forms[0], leave_one_model_out(sums, partial(_without_width, form=forms[0])), np.inf
-    for form in forms:
-        found = leave_one_model_out(sums, partial(_without_width, form=form))
-        error = float(np.mean(np.abs(found[0] / sums.measured_ms - 1)))
-        if error < _CLEARLY_BETTER * least:
-            best, bounds, least = form, found, error
-    return best, bounds
+    found = {form: leave_one_model_out(sums, partial(_without_width, form=form)) for form in forms}
+    error = {form: float(np.mean(np.abs(mean / sums.measured_ms - 1))) for form, (mean, _, _) in found.items()}
+    best = forms[0]
+    for form in forms[1:]:
+        best = form if error[form] < _CLEARLY_BETTER * error[best] else best
+    return best, found[best]
 
 
 def leave_one_model_out(sums: WholeSums, fit: Callable[[WholeSums], Context]) -> Bounds:

@@ -1,17 +1,16 @@
 """What kernels do beyond arithmetic and traffic, as columns [N] of the roofline: tiles, remainders, copies row by row.
 
 Names are `unit/what`, and the unit says what a constant of it may be (see `roofline`): `call`, `row` (of the batch),
-`number` (handled one by one), `flop` (at a rate below the full one), `traffic` (MiB between two calls).
+`number` (handled one by one), `flop` (at a rate below the full one), `product` (a FLOP of a plain loop), `traffic` (MiB
+between two calls), `edge` (a byte beyond a cache).
 
 Products run as torch and MKL run them on x86 cores, where it was looked at: outputs in tiles of 24, then of 16, 8 and
 4, then one by one; fewer than 12 outputs by dot products, without tiles; up to three or eight rows without packing the
 weights, nor any where inputs are 24 times as long as there are rows and outputs. A bias fills the outputs before the
-product reads and writes them.
-
-Batched products of fewer than 400 multiplications are plain loops (aten/src/ATen/native/LinearAlgebra.cpp), whose
-outputs cost something each, and a
-concatenation copies each piece of each row in whole vectors, what is left number by number
-(aten/src/ATen/native/cpu/CatKernel.cpp). Other devices have constants near 0 for what they do not do.
+product reads and writes them. Batched products of fewer than 400 multiplications are plain loops
+(aten/src/ATen/native/LinearAlgebra.cpp), whose outputs cost something each. A concatenation copies each piece of each
+row in whole vectors, what is left number by number (aten/src/ATen/native/cpu/CatKernel.cpp). Other devices have
+constants near 0 for what they do not do.
 """
 
 import numpy as np
