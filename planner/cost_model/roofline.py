@@ -147,6 +147,7 @@ def _bounds(names: Sequence[str], limits: PhysicalLimits) -> tuple[Floats, Float
     slowest_flop, slowest_byte = MS_PER_S / _SLOWEST_FLOPS_PER_S, MS_PER_S / _SLOWEST_BYTES_PER_S
     bounds = {
         "overhead": (_LEAST_OVERHEAD_MS, np.inf),
+        **dict.fromkeys(_ALL_FLOPS, (fastest_flop, _MOST_LOSS * slowest_flop)),
         "flop": (fastest_flop, slowest_flop),
         "byte": (fastest_byte, slowest_byte),
         "missed_byte": (0.0, MS_PER_S / _SLOWEST_MISSES_PER_S),

@@ -100,3 +100,11 @@ def test_refuses_caches_that_do_not_grow() -> None:
 def test_refuses_limits_that_are_not_positive() -> None:
     with pytest.raises(InputError, match=r"bytes_per_s must be > 0, but got 0"):
         PhysicalLimits(flops_per_s=1.0, bytes_per_s=0.0)
+
+
+def test_no_product_of_few_outputs_is_faster_than_the_device() -> None:
+    """Rows that took no time for their arithmetic: the limit holds for every way in which products run."""
+    components = linears([(64, outputs) for outputs in (1, 2, 4, 8, 16, 64)], (8, 64, 512, 4096))
+    roofline = fit_roofline(drivers_of(components, work_of), np.full(len(components), 1e-3), LIMITS)
+    for name in ("flop", "flop/narrow", "flop/vector"):
+        assert roofline.ms_per_unit[name] >= 1e3 / LIMITS.flops_per_s
