@@ -73,8 +73,10 @@ def format_count(count: float, unit: str = "") -> str:
 def format_ms(latency_ms: float) -> str:
     """A latency with three significant digits, in the unit that reads best: `51.1 ns`, `870 µs`, `2.41 ms`, `1.2 s`.
 
-    What is shorter than a hundredth of a nanosecond is rounded to that.
+    What is shorter than a hundredth of a nanosecond is rounded to that; NaN, a latency that there is not, is `-`.
     """
+    if math.isnan(latency_ms):
+        return "-"
     if abs(latency_ms) < _LEAST_SHOWN_MS / 2:
         return "0 µs"
     for unit, ms_per_unit in _LATENCY_UNITS.items():

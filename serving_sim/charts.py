@@ -27,12 +27,16 @@ _MOST_POINTS = 400
 
 
 def latency_frame(results: Mapping[str, SimulationResult]) -> "pl.DataFrame":
-    """Share of queries slower than each latency: `policy, latency_ms, slower_share`, at most 400 rows a policy."""
+    """Share of queries slower than each latency: `policy, latency_ms, slower_share`, at most 400 rows a policy, and
+    none of one that served nothing.
+    """
     import polars as pl
 
-    frames = []
+    frames = [pl.DataFrame(schema={"policy": pl.String, "latency_ms": pl.Float64, "slower_share": pl.Float64})]
     for label, result in results.items():
         counts = result.latency_histogram.counts
+        if not counts.any():
+            continue
         slower = 1 - np.cumsum(counts) / counts.sum()
         # The rounding error of the last sum would show on a log scale; the last bin has nothing above it.
         slower[-1] = 0.0
@@ -85,7 +89,8 @@ def path_share_frame(result: SimulationResult) -> "pl.DataFrame":
         for place, path in enumerate(result.path_share_by_size)
         for size_class in np.flatnonzero(totals_C).tolist()
     ]
-    return pl.DataFrame(rows)
+    schema = {"path": pl.String, **dict.fromkeys(("size_class", "size_from", "size_to", "queries"), pl.Int64)}
+    return pl.DataFrame(rows, schema={**schema, "share": pl.Float64})
 
 
 def path_share_chart(frame: "pl.DataFrame") -> "alt.Chart":

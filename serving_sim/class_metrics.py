@@ -9,7 +9,7 @@ from serving_sim.histogram import histogram_percentiles, rank
 from serving_sim.plan import Plan
 from serving_sim.run import Run
 
-__all__ = ["PERCENTILES", "ClassResult", "class_results", "holds_percentile", "holds_sla"]
+__all__ = ["PERCENTILES", "ClassResult", "class_results", "holds_percentile", "holds_sla", "or_none"]
 
 PERCENTILES = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}
 
@@ -40,8 +40,8 @@ class ClassResult:
             "sla_ms": self.sla_ms,
             "counted": self.counted,
             "refused": self.refused,
-            "latency_ms": {name: _or_none(value) for name, value in self.latency_ms.items()},
-            "mean_latency_ms": _or_none(self.mean_latency_ms),
+            "latency_ms": {name: or_none(value) for name, value in self.latency_ms.items()},
+            "mean_latency_ms": or_none(self.mean_latency_ms),
             "sla_violation_share": self.sla_violation_share,
             "holds_sla": self.holds_sla,
             "goodput_qps": self.goodput_qps,
@@ -102,5 +102,6 @@ def _class_result(place: int, name: str, percentile: float, run: Run, duration_s
     )
 
 
-def _or_none(value: float) -> float | None:
+def or_none(value: float) -> float | None:
+    """A figure as JSON and tables have it: NaN, which there is where nothing was served, is none."""
     return value if math.isfinite(value) else None

@@ -12,11 +12,13 @@ of threads or processes.
 import os
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import starmap
 from multiprocessing import get_context
+from typing import Any
 
 from profiles.units import SECONDS_PER_HOUR
+from serving_sim.class_metrics import or_none
 from serving_sim.engine import SimulationOptions, start_simulation
 from serving_sim.grid_groups import Lane, collect_groups
 from serving_sim.grid_lanes import LaneFigures, serve_lanes
@@ -35,7 +37,10 @@ _TOGETHER = 32
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GridCell:
-    """What one plan came to; `together` where it was served with others. Costs are of the devices' hourly prices."""
+    """What one plan came to; `together` where it was served with others. Costs are of the devices' hourly prices.
+
+    Latencies are NaN where no query was served.
+    """
 
     qps: float
     sla_ms: float
@@ -51,6 +56,10 @@ class GridCell:
     cost_per_hour: float | None
     cost_per_million_correct: float | None
     together: bool
+
+    def to_object(self) -> dict[str, Any]:
+        """The JSON object of a cell in `recplan whatif`; latencies of none are null."""
+        return {**asdict(self), "latency_ms": {name: or_none(value) for name, value in self.latency_ms.items()}}
 
 
 def simulate_grid(

@@ -2,21 +2,24 @@
 
 Counts, latencies and correct predictions are of the counted queries (after the warm-up), rates per second from the
 first counted arrival to the last finish; utilisation, energy and cost are of the whole run. Latencies are those of the
-queries that were served; a refused one counts as late.
+queries that were served (NaN where none was, null in JSON); a refused one counts as late.
 
 The warm-up is the first 1 % of the queries, 10,000 at most. `settling_share` is the share that MSER would cut off the
 run's start, from mean latencies over time: where that is far more, the start is unlike the rest.
 
-Verdict:
-- `stable`: no device is busy more than 90 % of the time;
-- `overloaded`: one is, and at the last arrival the work still queued (the drain, the time until the last finish)
-  exceeds the SLA and 1 % of the run: the backlog grows; or more queries were in the system than it holds;
+Verdict, where a device's demand is the share of the time that it is busy over the share of the queries that were
+served: what it would be if those refused had taken as much of it as the others:
+- `stable`: no device's demand is above 90 %, and at most half of the queries were refused;
+- `overloaded`: one is, and more than 1 % of the queries were refused, or at the last arrival the work still queued (the
+  drain, the time until the last finish) exceeds the SLA and 1 % of the run: the backlog grows; or more than half of
+  the queries were refused, or more were in the system than it holds;
 - `near-saturation`: else.
 
 The verdict says nothing of the SLA: a stable run may be late for other reasons. `holds_sla` says whether the SLA's
 percentile of the counted queries is within the SLA, and None where they are too few to tell (below 100 for p99).
 """
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -26,7 +29,7 @@ from numpy.typing import NDArray
 from profiles.units import MS_PER_S, SECONDS_PER_HOUR
 from serving_sim import kernels
 from serving_sim.backlog import Backlog, QueueOverTime
-from serving_sim.class_metrics import PERCENTILES, ClassResult, class_results, holds_sla
+from serving_sim.class_metrics import PERCENTILES, ClassResult, class_results, holds_sla, or_none
 from serving_sim.histogram import bin_edges_ms, exact_percentiles, histogram_percentiles
 from serving_sim.plan import Plan
 from serving_sim.result_notes import result_notes
@@ -35,7 +38,7 @@ from serving_sim.run import Run
 __all__ = ["PERCENTILES", "LatencyHistogram", "SimulationResult", "Verdict", "holds_sla", "summarise", "verdict_of"]
 
 Verdict = Literal["stable", "near-saturation", "overloaded"]
-_GROWTH_SHARE, _BUSY_SHARE = 0.01, 0.9
+_GROWTH_SHARE, _BUSY_SHARE, _MOST_REFUSED = 0.01, 0.9, 0.5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -98,7 +101,7 @@ class SimulationResult:
             "verdict": self.verdict,
             "holds_sla": self.holds_sla,
             "fluid_bound_share": self.fluid_bound_share,
-            "latency_ms": dict(self.latency_ms),
+            "latency_ms": {name: or_none(value) for name, value in self.latency_ms.items()},
             "sla_violation_share": self.sla_violation_share,
             "correct_predictions_per_s": self.correct_predictions_per_s,
             "correct_predictions_in_sla_per_s": self.correct_predictions_in_sla_per_s,
@@ -107,8 +110,8 @@ class SimulationResult:
             "devices": [{"name": name, "utilisation": used} for name, used in self.device_utilisation.items()],
             "energy_j_per_query": self.energy_j_per_query,
             "simulated_queries_per_s": self.simulated_queries_per_s,
-            "mean_latency_ms": self.mean_latency_ms,
-            "mean_wait_ms": self.mean_wait_ms,
+            "mean_latency_ms": or_none(self.mean_latency_ms),
+            "mean_wait_ms": or_none(self.mean_wait_ms),
             "duration_s": self.duration_s,
             "extrapolated": self.extrapolated,
             "refused": self.refused,
@@ -129,7 +132,7 @@ def summarise(
     """The metrics of a run that took `seconds` of this machine; `bound` is on its correct predictions in the SLA."""
     counts, sums, by_class_PC = run.totals.counts, run.totals.sums, run.totals.by_class_PC
     counted, arrived, refused = (int(counts[one]) for one in (kernels.COUNTED, kernels.ARRIVED, kernels.REFUSED))
-    served = max(counted - refused, 1)
+    served = counted - refused
     duration_s = float(sums[kernels.LAST_FINISH_MS] - sums[kernels.FIRST_MS]) / MS_PER_S
     per_s = 1 / duration_s if duration_s > 0 else 0.0
     late, in_sla = int(counts[kernels.VIOLATIONS]), float(sums[kernels.CORRECT_IN_SLA])
@@ -142,11 +145,11 @@ def summarise(
         counted=counted,
         qps=plan.workload.qps,
         sla_ms=run.sla_ms,
-        verdict=_verdict(run, max(utilisation)),
+        verdict=_verdict(run, max(utilisation), refused / counted),
         holds_sla=holds_sla(run, plan.workload.percentile),
-        latency_ms=_percentiles(run, counted - refused),
-        mean_latency_ms=float(sums[kernels.LATENCY_MS]) / served,
-        mean_wait_ms=float(sums[kernels.WAIT_MS]) / served,
+        latency_ms=_percentiles(run, served),
+        mean_latency_ms=float(sums[kernels.LATENCY_MS]) / served if served else math.nan,
+        mean_wait_ms=float(sums[kernels.WAIT_MS]) / served if served else math.nan,
         sla_violation_share=late / counted,
         correct_predictions_per_s=float(sums[kernels.CORRECT]) * per_s,
         correct_predictions_in_sla_per_s=in_sla * per_s,
@@ -196,7 +199,7 @@ def _cost_per_million(plan: Plan, in_sla_per_s: float) -> float | None:
 def _percentiles(run: Run, served: int) -> dict[str, float]:
     wanted = tuple(PERCENTILES.values())
     if not served:
-        return dict.fromkeys(PERCENTILES, 0.0)
+        return dict.fromkeys(PERCENTILES, math.nan)
     if served <= run.totals.exact_ms.size:
         values = exact_percentiles(run.totals.exact_ms[:served], run.totals.histogram_B, wanted)
     else:
@@ -211,19 +214,24 @@ def _utilisation(run: Run) -> list[float]:
     return shares
 
 
-def _verdict(run: Run, busiest: float) -> Verdict:
+def _verdict(run: Run, busiest: float, refused_share: float) -> Verdict:
     if run.overflow:
         return "overloaded"
     last_arrival_ms = float(run.queues.clock_ms[0])
     drain_ms = float(run.totals.sums[kernels.LAST_FINISH_MS]) - last_arrival_ms
-    return verdict_of(busiest, drain_ms, last_arrival_ms, run.sla_ms)
+    return verdict_of(busiest, drain_ms, last_arrival_ms, run.sla_ms, refused_share)
 
 
-def verdict_of(busiest: float, drain_ms: float, last_arrival_ms: float, sla_ms: float) -> Verdict:
-    """The verdict on the busiest device's busy share, and the work left at the last arrival."""
-    if busiest <= _BUSY_SHARE:
+def verdict_of(
+    busiest: float, drain_ms: float, last_arrival_ms: float, sla_ms: float, refused_share: float = 0.0
+) -> Verdict:
+    """The verdict on the busiest device's busy share, the work left at the last arrival, and the queries refused."""
+    if refused_share > _MOST_REFUSED:
+        return "overloaded"
+    if busiest <= _BUSY_SHARE * (1.0 - refused_share):
         return "stable"
-    return "overloaded" if drain_ms > max(sla_ms, _GROWTH_SHARE * last_arrival_ms) else "near-saturation"
+    grows = drain_ms > max(sla_ms, _GROWTH_SHARE * last_arrival_ms)
+    return "overloaded" if grows or refused_share > _GROWTH_SHARE else "near-saturation"
 
 
 def _energy_j(plan: Plan, run: Run, utilisation: list[float], served: int) -> float | None:

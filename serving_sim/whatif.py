@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from profiles.errors import InputError, UnknownNameError
+from serving_sim.class_metrics import or_none
 from serving_sim.grid import GridCell, simulate_grid
 from serving_sim.plan import Plan, edit_plan, plan_from_object
 from serving_sim.policies import PolicyLike
@@ -127,8 +128,8 @@ def whatif_frame(axes: Sequence[Axis], base: GridCell, found: Iterable[WhatIf]) 
         rows.append(
             {axis.key: value for axis, value in zip(axes, one.values, strict=True)}
             | {"at_qps": cell.qps, "at_sla_ms": cell.sla_ms, "verdict": cell.verdict, "holds_sla": cell.holds_sla}
-            | {f"{name}_ms": value for name, value in cell.latency_ms.items()}
-            | {"p99_over_sla": cell.latency_ms["p99"] / cell.sla_ms}
+            | {f"{name}_ms": or_none(value) for name, value in cell.latency_ms.items()}
+            | {"p99_over_sla": or_none(cell.latency_ms["p99"] / cell.sla_ms)}
             | {name: getattr(cell, name) for name in _FIGURES}
             | {f"{name}_change": _change(getattr(cell, name), getattr(base, name)) for name in _CHANGES}
         )

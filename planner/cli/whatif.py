@@ -86,13 +86,11 @@ def _save(axes: "Sequence[Axis]", base: "GridCell", found: "Sequence[WhatIf]", o
 
 
 def _object(axes: "Sequence[Axis]", base: "GridCell", found: "Sequence[WhatIf]") -> dict[str, object]:
-    from dataclasses import asdict
-
     keys = [axis.key for axis in axes]
     return {
         "vary": {axis.key: list(axis.values) for axis in axes},
-        "as_it_is": asdict(base),
-        "cells": [{"values": dict(zip(keys, one.values, strict=True)), **asdict(one.cell)} for one in found],
+        "as_it_is": base.to_object(),
+        "cells": [{"values": dict(zip(keys, one.values, strict=True)), **one.cell.to_object()} for one in found],
     }
 
 

@@ -1,5 +1,6 @@
 """What the serving runs say, per policy, in the form that the answer is composed from."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -214,7 +215,7 @@ def _policy(plan: Plan, row: Row, found: Row, tail: float) -> PolicyFacts:
         label=row["policy"],
         static=static,
         holds=row["sla_violation_share"] <= 1 - plan.workload.percentile / 100,
-        tail_ms=row["latency_ms"][_TAIL_KEYS[tail]],
+        tail_ms=_or_nan(row["latency_ms"][_TAIL_KEYS[tail]]),
         violation_share=row["sla_violation_share"],
         accuracy=row["accuracy"],
         correct_in_sla_per_s=row["correct_predictions_in_sla_per_s"],
@@ -230,6 +231,11 @@ def _policy(plan: Plan, row: Row, found: Row, tail: float) -> PolicyFacts:
         spare_qps=spare.get("max_qps"),
         spare_device=spare.get("device", ""),
     )
+
+
+def _or_nan(latency_ms: float | None) -> float:
+    """A run that served nothing has no latency."""
+    return math.nan if latency_ms is None else latency_ms
 
 
 def _sla(row: Row, allowed_share: float) -> SlaFacts:

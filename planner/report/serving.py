@@ -9,6 +9,7 @@ from planner.report.facts import Facts, PolicyFacts, best_policy, serving_facts
 from planner.report.inputs import ServingInputs
 from planner.report.serving_charts import capacity_charts, run_charts
 from profiles.units import format_ms
+from serving_sim.class_metrics import or_none
 
 __all__ = ["policy_rows", "serving_section"]
 
@@ -54,7 +55,7 @@ def _policy_row(facts: Facts, policy: PolicyFacts, *, best: bool) -> dict[str, A
         "best": best,
         "holds": policy.holds,
         "tail": policy.tail_text,
-        "tail_ms": policy.tail_ms,
+        "tail_ms": or_none(policy.tail_ms),
         "overloaded": policy.overloaded,
         "violation_share": policy.violation_share,
         "accuracy": policy.accuracy,

@@ -53,6 +53,7 @@ def test_counts_carry_prefix_and_unit() -> None:
         (999.6, "1 s"),
         (4_321_000, "4,321 s"),
         (math.inf, "inf s"),
+        (math.nan, "-"),
     ],
 )
 def test_latencies_read_in_their_best_unit(ms: float, text: str) -> None:

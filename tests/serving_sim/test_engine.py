@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 from profiles.errors import InputError, UnknownNameError
+from serving_sim.charts import latency_frame, path_share_frame
 from serving_sim.engine import SimulationOptions, resolve_plan, simulate, start_simulation, trace_run, warmup_of
 from serving_sim.plan import Arrivals, Plan, PolicyChoice, Sizes
 from serving_sim.testing import small_plan
@@ -71,6 +72,26 @@ def test_a_load_far_above_capacity_is_called_overloaded() -> None:
 def test_the_verdict_follows_the_load(qps: float, verdict: str) -> None:
     # Table on the CPU alone: two servers that serve about 1,930 a second.
     assert simulate(small_plan(queries=40_000), policy="static", qps=qps).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("qps", "sla_ms", "verdict"),
+    [(3000, 10.0, "near-saturation"), (4000, 10.0, "overloaded"), (1e6, 10.0, "overloaded"), (400, 1.0, "stable")],
+)
+def test_refused_queries_are_demand_that_is_not_served(qps: float, sla_ms: float, verdict: str) -> None:
+    result = simulate(small_plan(queries=20_000), policy="headroom", qps=qps, sla_ms=sla_ms)
+    assert result.refused > 0
+    assert result.verdict == verdict
+
+
+def test_a_run_that_refuses_all_has_no_latency_and_is_overloaded() -> None:
+    result = simulate(small_plan(queries=500), policy="headroom", sla_ms=0.01)
+    written = result.to_object()
+    assert result.verdict == "overloaded"
+    assert set(written["latency_ms"].values()) == {None}
+    assert written["mean_latency_ms"] is written["mean_wait_ms"] is None
+    assert latency_frame({"headroom": result}).is_empty()
+    assert path_share_frame(result).is_empty()
 
 
 def test_a_burst_at_the_end_is_no_saturation() -> None:

@@ -128,3 +128,13 @@ def test_the_slas_of_classes_are_shown_in_place_of_the_plan_s(
     assert run(["capacity", plan_file, *wanted, "--set", classes]) == 0
     assert "within web 7 ms, mail 90 ms" in capsys.readouterr().out
     assert json_of(capsys, "capacity", plan_file, *wanted, "--set", classes)["slas_by_class"] == {"web": 7, "mail": 90}
+
+
+def test_a_run_that_serves_nothing_shows_and_draws_no_latency(
+    plan_file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nothing = ("simulate", plan_file, "--policy", "headroom", "--sla-ms", "0.01", "--queries", "200")
+    assert run([*nothing, "--out", str(tmp_path / "charts")]) == 0
+    assert "p50 -  p95 -  p99 -  p999 -" in capsys.readouterr().out
+    assert run([*nothing, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["latency_ms"]["p50"] is None

@@ -53,6 +53,19 @@ def test_the_object_has_every_combination(plan: str, tmp_path: Path, capsys: pyt
     assert body["as_it_is"]["qps"] == 400
 
 
+def test_what_if_nothing_is_served_there_is_no_latency(
+    plan: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nothing = ("whatif", plan, "--vary", "sla_ms=0.01,10", "--policy", "headroom", "--queries", "200")
+    assert run([*nothing, "--json", "--out", str(tmp_path / "out")]) == 0
+    first, second = json.loads(capsys.readouterr().out)["cells"]
+    assert first["latency_ms"]["p99"] is None
+    assert second["latency_ms"]["p99"] > 0
+    frame = pl.read_parquet(tmp_path / "out" / "whatif.parquet")
+    assert frame["p99_over_sla"].is_null().to_list() == [True, False]
+    assert run([*nothing]) == 0
+
+
 def test_a_folder_receives_tables_and_a_page(plan: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "found"
     assert run(["whatif", plan, "--vary", "qps=200,400", "--out", str(out)]) == 0
