@@ -17,8 +17,8 @@ from serving_sim.replay.comparison import compare_run
 from tests.benchmarks import capacity, replay
 from tests.benchmarks.measured_components import with_measured_components
 from tests.benchmarks.replay_plan import stand_in_plan
-from tests.benchmarks.rising_load import blocks, crossing, find_highest, halves
-from tests.benchmarks.served_before import ServedBefore
+from tests.benchmarks.rising_load import blocks, crossing, find_highest, seconds
+from tests.benchmarks.served_beside import ServedBeside, joined
 from tests.serving_sim.replay.plans import MODELS, one_path_plan, real_plan, served
 
 RATES = (100.0, 200.0, 400.0)
@@ -48,10 +48,23 @@ def test_a_pass_has_a_block_for_each_rate_and_a_pause_between() -> None:
         assert queries.arrival_ms_N[first] - queries.arrival_ms_N[first - 1] >= 1000
 
 
-def test_each_block_has_two_halves_however_short_it_is() -> None:
-    arrival_ms_N = np.concatenate([np.linspace(5, 405, 9), np.linspace(1500, 5499, 9)])
-    half_N = halves(arrival_ms_N, np.repeat([0, 1], 9))
-    assert half_N.tolist() == [0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 0, 0, 1, 1]
+def test_a_block_is_cut_into_seconds() -> None:
+    plan = one_path_plan()
+    trace = served(plan, np.full(1000, 1.0))
+    is_own_N = np.arange(1000) >= 300
+    parts = seconds(trace, is_own_N)
+    assert np.array_equal(np.concatenate(parts), trace.latency_ms_N[is_own_N])
+    spans_ms = trace.queries.arrival_ms_N[is_own_N][-1] - trace.queries.arrival_ms_N[300]
+    assert len(parts) == spans_ms // 1000 + 1
+
+
+def test_traces_joined_are_one_after_the_other() -> None:
+    plan = one_path_plan()
+    one = served(plan, np.full(200, 1.0))
+    both = joined([one, one])
+    assert both.latency_ms_N == pytest.approx(np.tile(one.latency_ms_N, 2))
+    assert both.service_ms_N == pytest.approx(np.tile(one.service_ms_N, 2))
+    assert both.queries.arrival_ms_N[200] > both.finish_ms_N[:200].max()
 
 
 def test_the_highest_rate_of_a_known_server_is_found_with_an_interval() -> None:
@@ -63,7 +76,7 @@ def test_the_highest_rate_of_a_known_server_is_found_with_an_interval() -> None:
     found = find_highest(plan, (200.0, 600.0, 1200.0), passes)
     assert 600 < found.qps < 1200
     assert found.low_qps <= found.qps <= found.high_qps
-    assert (len(found.found_qps), found.open_ended) == (4, 0)
+    assert (len(found.found_qps), found.open_ended) == (2, 0)
 
 
 def test_components_are_answered_by_measurements_of_them(tmp_path: Path) -> None:
@@ -111,12 +124,14 @@ def test_the_parts_of_a_capacity_s_error_multiply_to_the_whole() -> None:
         "sla_ms": 15.0,
         "called": {"qps": 130.0, "low": 120.0, "high": 140.0},
         "predicted": {"qps": 110.0, "low": 100.0, "high": 120.0},
-        "served_before": {"model": "other", "late_ms": 0.4, "slower": {"1": 1.3, "64": 1.1}},
+        "known": {"model": "other", "late_ms": 0.4, "slower": {"1": 1.3, "64": 1.1}},
         "replayed": replayed,
         "simulated": {"components": 120.0, "whole": 105.0, "replay": 95.0},
     }
     parts = capacity.parts_of(row)
-    product = np.prod([1 + parts[name] for name in ("serving", "component", "composition", "drift", "queueing")])
+    product = np.prod(
+        [1 + parts[name] for name in ("serving", "component", "composition", "while serving", "queueing")]
+    )
     assert product == pytest.approx(1 + parts["whole"])
     page = "\n".join(capacity.BENCHMARK.describe({"models": [row], "known": ["other"]}))
     assert "110 (100 to 120)" in page
@@ -130,8 +145,8 @@ def test_the_parts_of_a_capacity_s_error_multiply_to_the_whole() -> None:
 def test_what_a_known_model_was_slower_by_is_applied_size_by_size() -> None:
     tabled = LatencyTable(sizes=(1, 64), mean_ms=(1.0, 2.0))
     observed = LatencyTable(sizes=(1, 64), mean_ms=(2.0, 3.0), spread="lognormal", sigma=0.2)
-    before = ServedBefore(model="known", tabled=tabled, observed=observed, late_ms=0.4)
-    other = before.applied_to(LatencyTable(sizes=(1, 8, 64), mean_ms=(1.0, 1.0, 4.0), high_ms=(2.0, 2.0, 8.0)))
+    beside = ServedBeside(model="known", tabled=tabled, observed=observed, late_ms=0.4)
+    other = beside.applied_to(LatencyTable(sizes=(1, 8, 64), mean_ms=(1.0, 1.0, 4.0), high_ms=(2.0, 2.0, 8.0)))
     # Halfway in log size, the observed table is at the root of 6, the tabled one at that of 2.
     assert other.mean_ms == pytest.approx((2.0, 2.0, 6.0))
     assert other.high_ms == pytest.approx((4.0, 4.0, 12.0))

@@ -40,6 +40,9 @@ def replay(
     sla_ms: SlaMs = None,
     policy: Annotated[str | None, typer.Option("--policy", metavar="NAME", help="Instead of the plan's.")] = None,
     threads: Annotated[int, typer.Option("--threads", min=1, help="Threads of each worker.")] = 1,
+    busy_poll: Annotated[
+        bool, typer.Option("--busy-poll", help="Workers look for queries all the time instead of sleeping.")
+    ] = False,
     model: Annotated[
         list[str] | None,
         typer.Option(
@@ -68,7 +71,8 @@ def replay(
     loaded = load_plan(plan, edits or ())
     router = None if policy is None else named_policies([policy], loaded.policy, edited_options(edits or ()))[0]
     resolved = resolve_plan(loaded, qps=qps, sla_ms=sla_ms, seed=seed)
-    live = LiveOptions(threads=threads, exports=_exports(model or (), [path.name for path in loaded.paths]))
+    exports = _exports(model or (), [path.name for path in loaded.paths])
+    live = LiveOptions(threads=threads, busy_poll=busy_poll, exports=exports)
     options = ReplayOptions(loads=_shares(load), seconds=seconds, live=live, on_serve=serve)
     replayed = replay_plan(resolved, policy=router, options=options, tell=message)
     if json:

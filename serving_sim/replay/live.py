@@ -40,10 +40,12 @@ _LAST_WORDS_S = 1.0
 class LiveOptions:
     """How queries are served: threads of each worker, exported models by the name of their path, and patience.
 
+    With `busy_poll` a worker looks for its next query all the time instead of sleeping until one comes.
     `setup_limit_s`: for all processes to be ready; `drain_limit_s`: for the last query to be done after it arrived.
     """
 
     threads: int = 1
+    busy_poll: bool = False
     exports: Mapping[str, FilePath] = field(default_factory=dict)
     setup_limit_s: float = 300.0
     drain_limit_s: float = 30.0
@@ -104,6 +106,7 @@ def serve_live(
     `begun` is called once all processes are ready and queries are sent.
 
     Raises:
+        InputError: `busy_poll` with fewer cores than processes.
         MeasurementError: a process failed, was killed, or was not ready or done in time.
     """
     options = options or LiveOptions()
@@ -111,6 +114,8 @@ def serve_live(
     servers_D = [device.servers for device in plan.devices]
     board = new_board(context, queries, servers_D)
     share = share_cores(available_cores(), sum(servers_D), options.threads)
+    if options.busy_poll and share.note:
+        raise InputError(f"busy_poll: {share.note}, which those that poll would not end")
     with _children() as children:
         generator = GeneratorTask(plan=plan, policy=policy, parent=os.getpid())
         children.append(_spawn(context, "the generator", send_queries, (generator, board), share.generator))
@@ -138,6 +143,7 @@ def _worker_tasks(plan: Plan, options: LiveOptions) -> Iterator[WorkerTask]:
                 ids=plan.workload.ids,
                 largest=plan.workload.largest_size,
                 threads=options.threads,
+                busy_poll=options.busy_poll,
                 seed=plan.seed,
                 parent=os.getpid(),
             )

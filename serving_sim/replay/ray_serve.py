@@ -59,7 +59,7 @@ def serve_on_ray(
     """Serve the queries through Ray Serve on this machine.
 
     Raises:
-        InputError: Ray Serve is not installed.
+        InputError: Ray Serve is not installed, or workers should poll.
         MeasurementError: a replica failed or was killed, or the queries were not done in time.
     """
     import ray
@@ -67,6 +67,8 @@ def serve_on_ray(
     from profiles.executors.connection import connect
 
     serve, options, interval_s = require_ray_serve(), options or LiveOptions(), sys.getswitchinterval()
+    if options.busy_poll:
+        raise InputError("busy_poll: replicas of Ray Serve wait for queries as Ray does; leave out one of the two")
     logging.getLogger("ray.serve").setLevel(logging.CRITICAL)
     has_connected = connect("local")
     try:

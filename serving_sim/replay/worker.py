@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import Connection
+from multiprocessing.synchronize import Semaphore
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,7 @@ class WorkerTask:
     ids: Ids
     largest: int
     threads: int
+    busy_poll: bool
     seed: int
     parent: int
 
@@ -99,8 +101,9 @@ def _loop(task: WorkerTask, board: Board, loaded: Mapping[int, Callable[[int, in
     arrays, device = board.arrays(), task.device
     waiting, lock, clock = board.waiting_D[device], board.lock_D[device], time.perf_counter
     queue_N = arrays.queue_DN[device]
+    acquire = _acquire_polling if task.busy_poll else _acquire_sleeping
     while True:
-        if not waiting.acquire(timeout=_POLL_S):
+        if not acquire(waiting):
             if not parent_lives(task.parent):
                 return
             continue
@@ -114,3 +117,16 @@ def _loop(task: WorkerTask, board: Board, loaded: Mapping[int, Callable[[int, in
         loaded[int(arrays.path_N[query])](int(arrays.size_N[query]), query)
         arrays.finish_s_N[query] = clock()
         arrays.done_W[task.worker] += 1
+
+
+def _acquire_sleeping(waiting: Semaphore) -> bool:
+    return waiting.acquire(timeout=_POLL_S)
+
+
+def _acquire_polling(waiting: Semaphore) -> bool:
+    """Keep the core awake: one that sleeps is slow to wake and, on a virtual machine, given to others meanwhile."""
+    until_s = time.perf_counter() + _POLL_S
+    while time.perf_counter() < until_s:
+        if waiting.acquire(block=False):
+            return True
+    return False

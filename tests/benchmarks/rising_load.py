@@ -10,21 +10,23 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from profiles.units import MS_PER_S
 from serving_sim.plan import Plan
 from serving_sim.replay import LiveTrace, Queries, draw_queries, serve_live
 
-__all__ = ["HighestRate", "blocks", "crossing", "find_highest", "halves", "serve_rising"]
+__all__ = ["HighestRate", "blocks", "crossing", "find_highest", "seconds", "serve_rising"]
+
+Latencies = NDArray[np.float64]
 
 _PAUSE_MS = 1000.0
-_HALVES_MS = 1000.0
 _DRAWS = 500
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HighestRate:
-    """Where the median over passes and halves of them crosses the SLA, with a 95 % interval (bootstrap of halves).
+    """Where the SLA's percentile of all passes' queries crosses the SLA, with a 95 % interval (bootstrap of seconds).
 
-    `found_qps` are the halves' own, 0 where the lowest rate did not hold; `open_ended`: how many never crossed it.
+    `found_qps` are the passes' own, 0 where the lowest rate did not hold; `open_ended`: how many never crossed it.
     """
 
     qps: float
@@ -58,40 +60,39 @@ def serve_rising(plan: Plan, rates: Sequence[float], seconds: float, seed: int) 
 def find_highest(
     plan: Plan, rates: Sequence[float], served: Sequence[tuple[LiveTrace, NDArray[np.int64]]]
 ) -> HighestRate:
-    """Where the SLA's percentile crosses the SLA, in each half (seconds by turns) of each pass."""
+    """Where the SLA's percentile crosses the SLA, over all passes and in each."""
     load = plan.workload
-    rows = []
-    for trace, block_N in served:
-        half_N = halves(trace.queries.arrival_ms_N, block_N)
-        for half in (0, 1):
-            masks = [(block_N == place) & (half_N == half) for place in range(len(rates))]
-            rows.append([float(np.percentile(trace.latency_ms_N[mask_N], load.percentile)) for mask_N in masks])
-    values_HR = np.array(rows)
+    passes = [[seconds(trace, block_N == place) for place in range(len(rates))] for trace, block_N in served]
+    pooled = [[one for own in passes for one in own[place]] for place in range(len(rates))]
     rng = np.random.default_rng(0)
-    drawn = [_typical(rates, values_HR[rng.integers(len(rows), size=len(rows))], load.sla_ms) for _ in range(_DRAWS)]
+    drawn = [
+        crossing(rates, [_percentile(_redrawn(cells, rng), load.percentile) for cells in pooled], load.sla_ms)
+        for _ in range(_DRAWS)
+    ]
     low, high = np.quantile(drawn, (0.025, 0.975)).tolist()
+    own_ms = [[_percentile(cells, load.percentile) for cells in own] for own in passes]
     return HighestRate(
-        qps=_typical(rates, values_HR, load.sla_ms),
+        qps=crossing(rates, [_percentile(cells, load.percentile) for cells in pooled], load.sla_ms),
         low_qps=low,
         high_qps=high,
-        found_qps=tuple(crossing(rates, row, load.sla_ms) for row in rows),
-        open_ended=int(np.sum(values_HR[:, -1] <= load.sla_ms)),
+        found_qps=tuple(crossing(rates, values_ms, load.sla_ms) for values_ms in own_ms),
+        open_ended=sum(values_ms[-1] <= load.sla_ms for values_ms in own_ms),
     )
 
 
-def _typical(rates: Sequence[float], values_HR: NDArray[np.float64], sla_ms: float) -> float:
-    """By the median at each rate: a half that a stall of the machine met does not decide."""
-    return crossing(rates, np.median(values_HR, axis=0).tolist(), sla_ms)
+def seconds(trace: LiveTrace, is_own_N: NDArray[np.bool_]) -> list[Latencies]:
+    """The latencies of a block of queries, second by second; of the last less than a second's."""
+    arrival_ms_N, latency_ms_N = trace.queries.arrival_ms_N[is_own_N], trace.latency_ms_N[is_own_N]
+    second_N = ((arrival_ms_N - arrival_ms_N.min()) // MS_PER_S).astype(np.int64)
+    return [latency_ms_N[second_N == second] for second in np.unique(second_N)]
 
 
-def halves(arrival_ms_N: NDArray[np.float64], block_N: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Which half each query is of: seconds of its block by turns, or the block's two halves where it is shorter."""
-    half_N = np.zeros(len(block_N), dtype=np.int64)
-    for place in np.unique(block_N):
-        is_own_N = block_N == place
-        since_ms = arrival_ms_N[is_own_N] - arrival_ms_N[is_own_N].min()
-        half_N[is_own_N] = (since_ms // min(_HALVES_MS, since_ms.max() / 2)).astype(np.int64) % 2
-    return half_N
+def _redrawn(cells: Sequence[Latencies], rng: np.random.Generator) -> list[Latencies]:
+    return [cells[place] for place in rng.integers(len(cells), size=len(cells))]
+
+
+def _percentile(cells: Sequence[Latencies], percentile: float) -> float:
+    return float(np.percentile(np.concatenate(cells), percentile))
 
 
 def crossing(rates: Sequence[float], latencies_ms: Sequence[float], sla_ms: float) -> float:

@@ -12,6 +12,7 @@ from profiles.errors import InputError, MeasurementError
 from representations.build import build_model
 from representations.model_file import save_model
 from serving_sim.plan import Plan
+from serving_sim.replay.cores import available_cores
 from serving_sim.replay.live import LiveOptions, serve_live
 from serving_sim.replay.queries import draw_queries
 from serving_sim.replay.servable import servable_part
@@ -35,6 +36,40 @@ def test_every_query_is_served_once_after_it_came_and_one_at_a_time(policy: str,
     assert np.all(np.isnan(trace.latency_ms_N[~served]))
     begins, ends = np.sort(trace.start_ms_N[served]), np.sort(trace.finish_ms_N[served])
     assert np.all(begins[servers:] >= ends[: len(begins) - servers])
+
+
+@pytest.mark.skipif(len(available_cores()) < 2, reason="a core for each process")
+def test_workers_that_poll_are_awake_while_there_is_nothing_to_serve() -> None:
+    plan = cpu_plan(qps=5.0)
+    assert cpu_seconds_of_worker(plan, busy_poll=False) < 0.5 * cpu_seconds_of_worker(plan, busy_poll=True)
+
+
+def cpu_seconds_of_worker(plan: Plan, *, busy_poll: bool) -> float:
+    """While 10 queries come in two seconds."""
+    before: list[float] = []
+    seconds: list[float] = []
+
+    def used() -> float:
+        [worker] = [one for one in multiprocessing.active_children() if "worker" in one.name]
+        fields = Path(f"/proc/{worker.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    later = threading.Timer(1.0, lambda: seconds.append(used() - before[0]))
+
+    def begun() -> None:
+        before.append(used())
+        later.start()
+
+    serve_live(plan, draw_queries(plan, 10), options=LiveOptions(busy_poll=busy_poll), begun=begun)
+    later.join()
+    return seconds[0]
+
+
+def test_workers_that_would_poll_on_one_core_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("serving_sim.replay.live.available_cores", lambda: (0,))
+    plan = cpu_plan()
+    with pytest.raises(InputError, match=r"busy_poll: .*2 cores are needed, 1 are here"):
+        serve_live(plan, draw_queries(plan, 10), options=LiveOptions(busy_poll=True))
 
 
 def kill_worker() -> None:

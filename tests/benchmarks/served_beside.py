@@ -1,4 +1,4 @@
-"""What serving makes of service times on this machine: of a known model that is served just before others are asked."""
+"""What serving makes of service times on this machine: of a known model that is served in turn with another."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,16 +8,17 @@ import numpy as np
 
 from serving_sim.paths import service_ms
 from serving_sim.plan import LatencyTable, Plan
-from serving_sim.replay import calibrate
+from serving_sim.replay import LiveTrace, Queries, calibrate
 from tests.benchmarks.rising_load import serve_rising
 
-__all__ = ["ServedBefore", "serve_known"]
+__all__ = ["ServedBeside", "joined", "observe", "serve_known"]
 
 _SHARES = (0.3, 0.5, 0.7, 0.9)
+_APART_MS = 1000.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ServedBefore:
+class ServedBeside:
     """A known model's latency table and what was observed of it; `late_ms` is by what a query's answer is late besides
     waiting and being served.
     """
@@ -41,13 +42,37 @@ def _risen(values_ms: Sequence[float], slower: Sequence[float]) -> tuple[float, 
     return tuple(accumulate(times, max))
 
 
-def serve_known(plan: Plan, most_qps: float, seconds: float, seed: int) -> ServedBefore:
+def serve_known(plan: Plan, most_qps: float, seconds: float, seed: int) -> LiveTrace:
     """Serve a plan of one path for so many seconds at each of a few shares of `most_qps`."""
-    trace, _ = serve_rising(plan, [share * most_qps for share in _SHARES], seconds, seed)
+    return serve_rising(plan, [share * most_qps for share in _SHARES], seconds, seed)[0]
+
+
+def observe(plan: Plan, traces: Sequence[LiveTrace]) -> ServedBeside:
+    """What was served of the plan, all traces together."""
+    trace = joined(traces)
     found = calibrate(plan, trace, np.ones(len(trace.queries), dtype=np.bool_))
-    return ServedBefore(
+    return ServedBeside(
         model=plan.paths[0].name,
         tabled=plan.paths[0].latency,
         observed=found.plan.paths[0].latency,
         late_ms=found.dispatch_ms_D[0],
+    )
+
+
+def joined(traces: Sequence[LiveTrace]) -> LiveTrace:
+    """One trace after the other, each beginning well after all before it was done."""
+    ends_ms = [float(np.nanmax(trace.finish_ms_N)) + _APART_MS for trace in traces]
+    starts_ms = np.concatenate(([0.0], np.cumsum(ends_ms)[:-1])).tolist()
+    parts = list(zip(traces, starts_ms, strict=True))
+    queries = Queries(
+        arrival_ms_N=np.concatenate([trace.queries.arrival_ms_N + start_ms for trace, start_ms in parts]),
+        size_N=np.concatenate([trace.queries.size_N for trace in traces]),
+        class_N=np.concatenate([trace.queries.class_N for trace in traces]),
+    )
+    return LiveTrace(
+        queries=queries,
+        path_N=np.concatenate([trace.path_N for trace in traces]),
+        sent_ms_N=np.concatenate([trace.sent_ms_N + start_ms for trace, start_ms in parts]),
+        start_ms_N=np.concatenate([trace.start_ms_N + start_ms for trace, start_ms in parts]),
+        finish_ms_N=np.concatenate([trace.finish_ms_N + start_ms for trace, start_ms in parts]),
     )
