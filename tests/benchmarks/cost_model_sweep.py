@@ -33,6 +33,8 @@ __all__ = ["log_errors", "measure_with_design"]
 _LOG_ROWS = 258_368
 # Large groups lie in memory at once, so that rounds of visits take as long as slow spells of the machine.
 _GROUP_BYTES = 6 * 10**9
+# Whole models' visits and seconds of calls, times those of components.
+_MODEL_VISITS, _MODEL_SECONDS = 3, 2.0
 
 
 def measure_with_design(
@@ -41,7 +43,7 @@ def measure_with_design(
     """Measure the design, the study's components and its whole models in one sweep, so that all share what slows it.
 
     Components are visited twice as often as `options` want, so that every other visit may be held against the rest:
-    the noise floors are of such halves, each labelled as these would have.
+    the noise floors are of such halves, each labelled as these would have. Whole models are visited again afterwards.
     """
     models = whole_models_of(study, data)
     components = [
@@ -53,6 +55,7 @@ def measure_with_design(
     store = ProfileStore(directory)
     provider = WithWholeModels(parts=RecommendationProvider(), models=models)
     result = sweep(components, provider, store, options=paired)
+    sweep(models.components(MODEL_BATCHES), provider, store, options=_for_few(paired))
     rows = store.load()
     return {
         "points": result.measured,
@@ -61,6 +64,16 @@ def measure_with_design(
         "models": _floor(store, rows, options, are_models=True),
         **_floors_within(store, rows, options),
     }
+
+
+def _for_few(options: SweepOptions) -> SweepOptions:
+    """Whole models are few and near each other: their order asks for surer labels than components need."""
+    return replace(
+        options,
+        visits=_MODEL_VISITS * options.visits,
+        most_visits=_MODEL_VISITS * options.most_visits,
+        most_call_seconds=_MODEL_SECONDS * options.most_call_seconds,
+    )
 
 
 def _floor(
