@@ -1,5 +1,6 @@
 """The benchmarks of replay: their plain parts, and that their pages follow from figures. Nothing here is timed."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from tests.benchmarks import capacity, replay
 from tests.benchmarks.measured_components import with_measured_components
 from tests.benchmarks.replay_plan import stand_in_plan
 from tests.benchmarks.rising_load import blocks, crossing, find_highest, seconds
-from tests.benchmarks.served_beside import ServedBeside, joined
+from tests.benchmarks.served_beside import ServedBeside, as_served, joined
 from tests.serving_sim.replay.plans import MODELS, one_path_plan, real_plan, served
 
 RATES = (100.0, 200.0, 400.0)
@@ -124,7 +125,7 @@ def test_the_parts_of_a_capacity_s_error_multiply_to_the_whole() -> None:
         "sla_ms": 15.0,
         "called": {"qps": 130.0, "low": 120.0, "high": 140.0},
         "predicted": {"qps": 110.0, "low": 100.0, "high": 120.0},
-        "known": {"model": "other", "late_ms": 0.4, "slower": {"1": 1.3, "64": 1.1}},
+        "known": [{"model": "other", "late_ms": 0.4, "slower": {"1": 1.3, "64": 1.1}}],
         "replayed": replayed,
         "simulated": {"components": 120.0, "whole": 105.0, "replay": 95.0},
     }
@@ -142,15 +143,27 @@ def test_the_parts_of_a_capacity_s_error_multiply_to_the_whole() -> None:
     assert "lower limit" in page
 
 
+def beside(tabled_ms: tuple[float, float], observed_ms: tuple[float, float]) -> ServedBeside:
+    tabled, observed = (LatencyTable(sizes=(1, 64), mean_ms=mean_ms) for mean_ms in (tabled_ms, observed_ms))
+    return ServedBeside(
+        model="known", tabled=tabled, observed=replace(observed, spread="lognormal", sigma=0.2), late_ms=0.4
+    )
+
+
 def test_what_a_known_model_was_slower_by_is_applied_size_by_size() -> None:
-    tabled = LatencyTable(sizes=(1, 64), mean_ms=(1.0, 2.0))
-    observed = LatencyTable(sizes=(1, 64), mean_ms=(2.0, 3.0), spread="lognormal", sigma=0.2)
-    beside = ServedBeside(model="known", tabled=tabled, observed=observed, late_ms=0.4)
-    other = beside.applied_to(LatencyTable(sizes=(1, 8, 64), mean_ms=(1.0, 1.0, 4.0), high_ms=(2.0, 2.0, 8.0)))
+    known = beside((1.0, 2.0), (2.0, 3.0))
+    other = as_served(LatencyTable(sizes=(1, 8, 64), mean_ms=(1.0, 1.0, 4.0), high_ms=(2.0, 2.0, 8.0)), [known])
     # Halfway in log size, the observed table is at the root of 6, the tabled one at that of 2.
     assert other.mean_ms == pytest.approx((2.0, 2.0, 6.0))
     assert other.high_ms == pytest.approx((4.0, 4.0, 12.0))
     assert (other.low_ms, other.sigma) == ((), 0.2)
+
+
+@pytest.mark.parametrize(("latency", "factor"), [(0.5, 4.0), (2.0, 2.0), (8.0, 1.0), (4.0, 2**0.5), (100.0, 1.0)])
+def test_between_two_known_models_the_slowing_follows_the_latency(latency: float, factor: float) -> None:
+    known = [beside((8.0, 8.0), (8.0, 8.0)), beside((0.5, 0.5), (2.0, 2.0))]
+    other = as_served(LatencyTable(sizes=(1, 64), mean_ms=(latency, latency)), known)
+    assert other.mean_ms == pytest.approx((latency * factor,) * 2)
 
 
 @pytest.mark.slow

@@ -1,26 +1,31 @@
-"""What serving makes of service times on this machine: of a known model that is served in turn with another."""
+"""What serving makes of service times on this machine: of known models that are served in turn with another."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
 import numpy as np
+from numpy.typing import NDArray
 
 from serving_sim.paths import service_ms
 from serving_sim.plan import LatencyTable, Plan
 from serving_sim.replay import LiveTrace, Queries, calibrate
 from tests.benchmarks.rising_load import serve_rising
 
-__all__ = ["ServedBeside", "joined", "observe", "serve_known"]
+__all__ = ["ServedBeside", "as_served", "joined", "late_ms_of", "observe", "serve_known"]
+
+Floats = NDArray[np.float64]
 
 _SHARES = (0.3, 0.5, 0.7, 0.9)
 _APART_MS = 1000.0
+_USUAL_SIZE = 64
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ServedBeside:
-    """A known model's latency table and what was observed of it; `late_ms` is by what a query's answer is late besides
-    waiting and being served.
+    """A known model's latency table and what was observed of it.
+
+    `late_ms` is by what a query's answer is late besides waiting and being served.
     """
 
     model: str
@@ -28,12 +33,36 @@ class ServedBeside:
     observed: LatencyTable
     late_ms: float
 
-    def applied_to(self, table: LatencyTable) -> LatencyTable:
-        """Another model's table: slower by as much at each size, with the scatter and the gap that were observed."""
-        observed_ms, tabled_ms = (service_ms(one, table.sizes) for one in (self.observed, self.tabled))
-        slower = (observed_ms / tabled_ms).tolist()
-        mean_ms, low_ms, high_ms = (_risen(one, slower) for one in (table.mean_ms, table.low_ms, table.high_ms))
-        return replace(self.observed, sizes=table.sizes, mean_ms=mean_ms, low_ms=low_ms, high_ms=high_ms)
+    def slower(self, sizes: Sequence[int]) -> Floats:
+        """Observed over tabled service time at each size."""
+        observed_ms, tabled_ms = (service_ms(one, sizes) for one in (self.observed, self.tabled))
+        return observed_ms / tabled_ms
+
+
+def as_served(table: LatencyTable, beside: Sequence[ServedBeside]) -> LatencyTable:
+    """Another model's table, slower by as much as known models were.
+
+    Between two of them by the logs of their latencies at the usual size, as the nearer one beyond; scatter and the gap
+    after idleness are those of the nearer one.
+    """
+    order = sorted(beside, key=lambda one: _usual_ms(one.tabled))
+    at = np.log([_usual_ms(one.tabled) for one in order])
+    place = float(np.interp(np.log(_usual_ms(table)), at, np.arange(len(order))))
+    logs_KS = np.log([one.slower(table.sizes) for one in order])
+    low, share = int(place), place % 1
+    slower = np.exp(logs_KS[low] + share * (logs_KS[min(low + 1, len(order) - 1)] - logs_KS[low])).tolist()
+    mean_ms, low_ms, high_ms = (_risen(one, slower) for one in (table.mean_ms, table.low_ms, table.high_ms))
+    nearest = order[round(place)]
+    return replace(nearest.observed, sizes=table.sizes, mean_ms=mean_ms, low_ms=low_ms, high_ms=high_ms)
+
+
+def late_ms_of(beside: Sequence[ServedBeside]) -> float:
+    """The dispatch, which does not depend on the model: the mean."""
+    return float(np.mean([one.late_ms for one in beside]))
+
+
+def _usual_ms(table: LatencyTable) -> float:
+    return float(service_ms(table, [_USUAL_SIZE])[0])
 
 
 def _risen(values_ms: Sequence[float], slower: Sequence[float]) -> tuple[float, ...]:
