@@ -1,6 +1,6 @@
 """Errors where the model must go beyond its rows: work four times the largest, and id skews it has not seen."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.cost_model.estimates import Floats
-from planner.cost_model.family import FamilyModel, fit_family, small_and_large
-from planner.cost_model.features import drivers_of, family_of
+from planner.cost_model.family import fit_family, small_and_large
+from planner.cost_model.features import WorkFormula, drivers_of, places_by_family
+from planner.cost_model.fitter import Fitter
 from planner.cost_model.model import FittedDeviceModel
-from planner.cost_model.training_rows import limits_of
+from planner.cost_model.roofline import PhysicalLimits
+from planner.cost_model.training_rows import TrainingRows, limits_of
 from profiles.component import Component
 
 if TYPE_CHECKING:
@@ -44,32 +46,32 @@ class Beyond:
     flagged: NDArray[np.bool_]
 
 
-def extrapolation(model: FittedDeviceModel, *, seed: int) -> tuple[Beyond, ...]:
+def extrapolation(model: FittedDeviceModel, *, seed: int, fitter: Fitter | None = None) -> tuple[Beyond, ...]:
     """Fitted on rows of up to a quarter of the family's largest work, asked for those beyond."""
-    found = []
-    for name, at in _families(model):
-        components = [model.rows.components[i] for i in at.tolist()]
-        small, large = small_and_large(drivers_of(components, model.work))
-        found += _asked(model, name, at[small], at[large], "over a quarter of the largest work", seed)
-    return tuple(found)
+    splits = []
+    for name, rows in _families(model):
+        small, large = small_and_large(drivers_of(rows.components, model.work))
+        splits.append(_Split(name, rows, small, large, "over a quarter of the largest work"))
+    return _asked(model, splits, seed, fitter)
 
 
-def skewed_ids(model: FittedDeviceModel, *, seed: int) -> tuple[Beyond, ...]:
+def skewed_ids(model: FittedDeviceModel, *, seed: int, fitter: Fitter | None = None) -> tuple[Beyond, ...]:
     """Each exponent of the ids' skew but the uniform one in turn, by a fit on the rows of all others.
 
     Families without a `zipf`, or with fewer than three exponents, are left out.
     """
-    found = []
-    for name, at in _families(model):
-        shapes = [dict(model.rows.components[i].shape) for i in at.tolist()]
+    splits = []
+    for name, rows in _families(model):
+        shapes = [dict(component.shape) for component in rows.components]
         exponents = np.array([shape.get("zipf", _UNIFORM) for shape in shapes], dtype=np.float64)
         distinct = np.unique(exponents)
         if len(distinct) < _FEWEST_SKEWS:
             continue
         for exponent in distinct[distinct != _UNIFORM].tolist():
             is_asked = exponents == exponent
-            found += _asked(model, name, at[~is_asked], at[is_asked], f"zipf {exponent:g}", seed)
-    return tuple(found)
+            known, asked = np.flatnonzero(~is_asked), np.flatnonzero(is_asked)
+            splits.append(_Split(name, rows, known, asked, f"zipf {exponent:g}"))
+    return _asked(model, splits, seed, fitter)
 
 
 def summary_of(parts: tuple[Beyond, ...]) -> dict[str, float | int | None]:
@@ -109,47 +111,39 @@ def beyond_frame(parts: tuple[Beyond, ...]) -> "pl.DataFrame":
     return pl.DataFrame(rows, schema={**schema, **dict.fromkeys(figures, pl.Float64), "flagged": pl.Boolean})
 
 
-def _families(model: FittedDeviceModel) -> Iterator[tuple[str, NDArray[np.int64]]]:
-    """Names of families, and where their rows are."""
-    places: dict[str, list[int]] = {}
-    for i, component in enumerate(model.rows.components):
-        places.setdefault(family_of(component), []).append(i)
-    for name, at in sorted(places.items()):
-        yield name, np.array(at)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Split:
+    """A family's rows: those to fit on, and those to ask for."""
+
+    name: str
+    rows: TrainingRows
+    known: NDArray[np.int64]
+    asked: NDArray[np.int64]
+    left_out: str
 
 
-def _asked(
-    model: FittedDeviceModel,
-    name: str,
-    known: NDArray[np.int64],
-    asked: NDArray[np.int64],
-    left_out: str,
-    seed: int,
-) -> list[Beyond]:
-    if len(known) < _FEWEST_KNOWN or len(asked) < _FEWEST_ASKED:
-        return []
-    rows = model.rows
-    family: FamilyModel = fit_family(
-        name,
-        [rows.components[i] for i in known.tolist()],
-        rows.label_ms[known],
-        model.work,
-        limits_of(rows.fingerprint),
-        seed=seed,
-        doubt_N=rows.doubt[known],
+def _families(model: FittedDeviceModel) -> list[tuple[str, TrainingRows]]:
+    return [(name, model.rows.take(at)) for name, at in places_by_family(model.rows.components).items()]
+
+
+def _asked(model: FittedDeviceModel, splits: Sequence[_Split], seed: int, fitter: Fitter | None) -> tuple[Beyond, ...]:
+    enough = [one for one in splits if len(one.known) >= _FEWEST_KNOWN and len(one.asked) >= _FEWEST_ASKED]
+    limits = limits_of(model.rows.fingerprint)
+    return tuple((fitter or Fitter()).each(_beyond, [(one, model.work, limits, seed) for one in enough]))
+
+
+def _beyond(split: _Split, work: WorkFormula, limits: PhysicalLimits, seed: int) -> Beyond:
+    known, asked = split.rows.take(split.known.tolist()), split.rows.take(split.asked.tolist())
+    family = fit_family(split.name, known.components, known.label_ms, work, limits, seed=seed, doubt_N=known.doubt)
+    estimate = family.predict(asked.components, work)
+    return Beyond(
+        family=split.name,
+        kind=family.kind,
+        left_out=split.left_out,
+        components=asked.components,
+        measured_ms=asked.label_ms,
+        predicted_ms=estimate.mean_ms,
+        low_ms=estimate.low_ms,
+        high_ms=estimate.high_ms,
+        flagged=estimate.extrapolated,
     )
-    wanted = tuple(rows.components[i] for i in asked.tolist())
-    estimate = family.predict(wanted, model.work)
-    return [
-        Beyond(
-            family=name,
-            kind=family.kind,
-            left_out=left_out,
-            components=wanted,
-            measured_ms=rows.label_ms[asked],
-            predicted_ms=estimate.mean_ms,
-            low_ms=estimate.low_ms,
-            high_ms=estimate.high_ms,
-            flagged=estimate.extrapolated,
-        )
-    ]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from planner.cost_model.family import FamilyModel, fit_family
 from planner.cost_model.features import WorkFormula, places_by_family
-from planner.cost_model.one_thread import one_thread
+from planner.cost_model.fitter import Fitter
 from planner.cost_model.roofline import PhysicalLimits
 from planner.cost_model.training_rows import TrainingRows
 
@@ -33,9 +33,7 @@ class LazyFamilies(Mapping[str, FamilyModel]):
         object.__setattr__(self, "_places", wanted)
 
     def __getitem__(self, name: str) -> FamilyModel:
-        at = self._places[name]
-        if name not in self._fitted:
-            self._fitted[name] = self._fit(name, list(at))
+        self._fit([name], Fitter())
         return self._fitted[name]
 
     def __contains__(self, name: object) -> bool:
@@ -51,14 +49,15 @@ class LazyFamilies(Mapping[str, FamilyModel]):
         """Those of these names, which share their fits with all."""
         return replace(self, names=names)
 
-    def _fit(self, name: str, at: Sequence[int]) -> FamilyModel:
-        with one_thread("scipy.optimize", "sklearn.ensemble"):
-            return fit_family(
-                name,
-                [self.rows.components[i] for i in at],
-                self.rows.label_ms[at],
-                self.work,
-                self.limits,
-                seed=self.seed,
-                doubt_N=self.rows.doubt[at],
-            )
+    def fit_all(self, fitter: Fitter) -> None:
+        """Fit at once what was not asked for yet."""
+        self._fit(list(self), fitter)
+
+    def _fit(self, names: Sequence[str], fitter: Fitter) -> None:
+        rows = {name: self.rows.take(self._places[name]) for name in names if name not in self._fitted}
+        tasks = [(name, own, self.work, self.limits, self.seed) for name, own in rows.items()]
+        self._fitted.update(zip(rows, fitter.each(_fitted, tasks), strict=True))
+
+
+def _fitted(name: str, rows: TrainingRows, work: WorkFormula, limits: PhysicalLimits, seed: int) -> FamilyModel:
+    return fit_family(name, rows.components, rows.label_ms, work, limits, seed=seed, doubt_N=rows.doubt)

@@ -4,7 +4,7 @@ A quarter of each family's shapes is held out; models are fitted on nested seede
 sizes the error is interpolated in the logarithms of both.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from planner.cost_model.core_model import fit_core
 from planner.cost_model.estimates import Floats
-from planner.cost_model.features import CostDrivers, drivers_of, family_of
+from planner.cost_model.features import CostDrivers, drivers_of, places_by_family
+from planner.cost_model.fitter import Fitter
 from planner.cost_model.intervals import fold_numbers
 from planner.cost_model.model import FittedDeviceModel
 from planner.cost_model.roofline import PhysicalLimits
@@ -42,22 +43,23 @@ class CurvePoint:
     mape: float
 
 
-def learning_curve(model: FittedDeviceModel, *, seed: int, sizes: Sequence[int] = _SIZES) -> tuple[CurvePoint, ...]:
+def learning_curve(
+    model: FittedDeviceModel, *, seed: int, sizes: Sequence[int] = _SIZES, fitter: Fitter | None = None
+) -> tuple[CurvePoint, ...]:
     """The curve of every family with 16 rows or more; sizes beyond its rows are left out, all of its rows are added."""
-    rows, limits = model.rows, limits_of(model.rows.fingerprint)
-    found: list[CurvePoint] = []
-    for name, family in model.families.items():
-        at = np.array([i for i, one in enumerate(rows.components) if family_of(one) == name])
-        if len(at) >= _FEWEST_ROWS:
-            components = [rows.components[i] for i in at.tolist()]
-            family_rows = _Rows(drivers_of(components, model.work), rows.label_ms[at], rows.doubt[at])
-            held = fold_numbers(components, seed=seed, folds=_PARTS) == 0
-            errors = _family_curve(family_rows, held, limits, sizes, seed)
-            found += [
-                CurvePoint(family=name, kind=family.kind, points=points, order=order, mape=mape)
-                for order, points, mape in errors
-            ]
-    return tuple(found)
+    limits, families = limits_of(model.rows.fingerprint), places_by_family(model.rows.components)
+    fits = [
+        (name, fit)
+        for name, at in families.items()
+        if len(at) >= _FEWEST_ROWS
+        for fit in _family_fits(model, at, sizes, seed)
+    ]
+    tasks = [(fit.rows, fit.known, fit.asked, limits, seed) for _, fit in fits]
+    errors = (fitter or Fitter()).each(_error, tasks)
+    return tuple(
+        CurvePoint(family=name, kind=fit.kind, points=len(fit.known), order=fit.order, mape=mape)
+        for (name, fit), mape in zip(fits, errors, strict=True)
+    )
 
 
 def points_for_error(points: Sequence[CurvePoint], goal: float = 0.1) -> dict[str, float | None]:
@@ -93,20 +95,28 @@ class _Rows:
     doubt: Floats
 
 
-def _family_curve(
-    rows: _Rows, held: NDArray[np.bool_], limits: PhysicalLimits, sizes: Sequence[int], seed: int
-) -> list[tuple[int, int, float]]:
-    """(order, points, error) of one family."""
-    known, asked = np.flatnonzero(~held), np.flatnonzero(held)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Fit:
+    """A fit of a family on its rows at `known`, held against those at `asked`."""
+
+    kind: str
+    rows: _Rows
+    order: int
+    known: NDArray[np.int64]
+    asked: NDArray[np.int64]
+
+
+def _family_fits(model: FittedDeviceModel, at: Sequence[int], sizes: Sequence[int], seed: int) -> Iterator[_Fit]:
+    own = model.rows.take(at)
+    rows = _Rows(drivers_of(own.components, model.work), own.label_ms, own.doubt)
+    is_held = fold_numbers(own.components, seed=seed, folds=_PARTS) == 0
+    known, asked = np.flatnonzero(~is_held), np.flatnonzero(is_held)
     wanted = [*(size for size in sizes if size < len(known)), len(known)]
-    found = []
     for order in range(_ORDERS):
         shuffled = np.random.default_rng((seed, order)).permutation(known)
         # With all the points, every order is the same.
         for size in wanted if order == 0 else wanted[:-1]:
-            error = _error(rows, np.sort(shuffled[:size]), asked, limits, seed)
-            found.append((order, size, error))
-    return found
+            yield _Fit(own.components[0].kind, rows, order, np.sort(shuffled[:size]), asked)
 
 
 def _error(rows: _Rows, known: NDArray[np.int64], asked: NDArray[np.int64], limits: PhysicalLimits, seed: int) -> float:

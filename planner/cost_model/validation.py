@@ -13,6 +13,7 @@ from planner.cost_model.error_frames import KindShare, error_by_batch, error_by_
 from planner.cost_model.estimates import Floats
 from planner.cost_model.family import HeldOut
 from planner.cost_model.features import family_of
+from planner.cost_model.fitter import fitting_on
 from planner.cost_model.generalisation import Beyond, beyond_frame, extrapolation, skewed_ids, summary_of
 from planner.cost_model.in_situ import InSituErrors, in_situ_frame
 from planner.cost_model.learning_curve import CurvePoint, curve_frame, learning_curve, points_for_error
@@ -120,13 +121,20 @@ def validate(
     zipf: Mapping[str, float] | float = 0.0,
     remeasure: Remeasure | None = None,
     thorough: bool = False,
+    workers: int = 1,
 ) -> ValidationReport:
     """Held-out error per kind, composed error on measured models, coverage of the intervals, and the noise floor.
 
     A component is held out with all batches of its shape, five folds in turn, within whole models too; a whole model
     is held out of the context that corrects it. `zipf` is the id skew that the whole models were measured under. A
-    `thorough` validation fits some hundred models more, for the learning curve, extrapolation and unseen skews.
+    `thorough` validation fits some hundred models more, for the learning curve, extrapolation and unseen skews. Of
+    `workers`, where more than one, so many new processes share the fits.
     """
+    with fitting_on(workers) as fitter:
+        model.families.fit_all(fitter)
+        curve = learning_curve(model, seed=seed, fitter=fitter) if thorough else ()
+        extrapolated = extrapolation(model, seed=seed, fitter=fitter) if thorough else ()
+        skewed = skewed_ids(model, seed=seed, fitter=fitter) if thorough else ()
     held_out = [family.held_out for family in model.families.values()]
     unseen_model = UnseenDeviceModel(model)
     unseen, known = (sum_models(one, whole_models, zipf) for one in (unseen_model, model))
@@ -145,9 +153,9 @@ def validate(
         points=frame,
         by_batch=error_by_batch(frame),
         by_share=error_by_share(frame, _shares(unseen_model, whole_models, zipf)),
-        curve=learning_curve(model, seed=seed) if thorough else (),
-        extrapolated=extrapolation(model, seed=seed) if thorough else (),
-        skewed=skewed_ids(model, seed=seed) if thorough else (),
+        curve=curve,
+        extrapolated=extrapolated,
+        skewed=skewed,
         notes=(
             *model.notes,
             *unseen_model.notes,

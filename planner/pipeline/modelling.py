@@ -9,6 +9,7 @@ from planner.cost_model.composition import CostModel
 from planner.cost_model.context import Context
 from planner.cost_model.estimates import DeviceModel
 from planner.cost_model.features import family_of
+from planner.cost_model.fitter import usable_cores
 from planner.cost_model.in_situ import InSituErrors
 from planner.cost_model.model import FittedDeviceModel, fit_device_model, naming_source
 from planner.cost_model.noise import remeasure_with
@@ -97,7 +98,15 @@ def validate_study(
     whole = _stored_models(study, data, workspace, model.rows.fingerprint.device_key())
     remeasure = remeasure_with(RecommendationProvider(), executor or InProcessExecutor(), sweep_options(study))
     with progress.stage("validating the cost model"):
-        report = validate(model, whole, seed=study.seed, zipf=data.zipf, remeasure=remeasure, thorough=thorough)
+        report = validate(
+            model,
+            whole,
+            seed=study.seed,
+            zipf=data.zipf,
+            remeasure=remeasure,
+            thorough=thorough,
+            workers=usable_cores() if thorough else 1,
+        )
     if not thorough:
         return report
     # As a new model would be predicted: its components held out.
