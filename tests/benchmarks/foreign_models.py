@@ -41,9 +41,10 @@ as their components, with the ids of a request made into a `KeyedJaggedTensor` i
 teaches anything."""
 _REMARKS = """\
 From what size a pass gives pages back to the system (256 MiB) was chosen after these two models had been seen, so that
-their error is partly one of fitting: with half of it DeepFM was 33 % off at 256. Runs of two earlier forms of the
-method, that day, were off by 11.9 and 12.3 % as a sum; components alone, not behind a pass, by 19.8 %. The measured
-side varies as well: the DLRM at 16 took 4.5 to 6.1 ms in these runs."""
+their error is partly one of fitting: with half of it DeepFM was 33 % off at 256. Other runs of this day were off by
+9.9, 8.3, 12.9 and 8.5 % as a sum and by 10.5, 17, 12.8 and 5.4 % in context (the last one with the form of this page),
+two earlier forms of the method by 11.9 and 12.3 % as a sum, components alone, not behind a pass, by 19.8 %. The
+measured side varies as well: the DLRM at 16 took 4.5 to 6.1 ms in these runs."""
 _OPTIONS = SweepOptions(
     threads=1,
     seconds_per_visit=0.004,
