@@ -25,6 +25,13 @@ def test_the_latency_frame_tells_the_share_of_slower_queries() -> None:
         assert slower == pytest.approx(0.05, abs=0.005)
 
 
+def test_labels_of_latencies_leave_room_between_them() -> None:
+    body = latency_chart(latency_frame({"a": simulate(small_plan())}), 10.0).to_dict()
+    axis = body["layer"][0]["encoding"]["x"]["axis"]
+    assert axis["labelOverlap"] == "greedy"
+    assert axis["labelSeparation"] > 0
+
+
 def test_the_latency_chart_draws_a_rule_at_the_sla() -> None:
     body = latency_chart(latency_frame({"a": simulate(small_plan())}), 10.0).to_dict()
     assert [layer["mark"]["type"] for layer in body["layer"]] == ["line", "rule"]
