@@ -14,6 +14,7 @@ from profiles.providers.target import InputBatch, Target
 from representations.presets import get_preset
 from representations.specs import BYTES_PER_FLOAT, Feature
 from representations.target import TABLE_BUDGET_BYTES, common_row_limit, scaled_target
+from representations.tracing_notice import silence_tracing_notice
 from representations.zipf import sample_ids
 
 if TYPE_CHECKING:
@@ -150,6 +151,7 @@ def _inputs(model: TorchrecModel, samples: int, seed: int, zipf: float) -> Input
     import torch
     from torchrec import KeyedJaggedTensor
 
+    silence_tracing_notice()
     rng = np.random.default_rng(seed)
     dense_BF = torch.from_numpy(rng.standard_normal((samples, model.dense_features), dtype=np.float32))
     lengths_SB = [_bag_lengths(rng, feature, samples, varying=model.varying) for feature in model.features]

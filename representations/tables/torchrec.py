@@ -11,6 +11,7 @@ from torch import Tensor
 from representations.bags import Bag, jagged_of
 from representations.specs import Feature, TableSpec
 from representations.tables.group import TableGroup
+from representations.tracing_notice import silence_tracing_notice
 
 __all__ = ["TorchrecTables"]
 
@@ -22,6 +23,7 @@ class TorchrecTables(TableGroup):
         from torchrec.modules.embedding_configs import DataType, EmbeddingBagConfig
         from torchrec.modules.embedding_modules import EmbeddingBagCollection
 
+        silence_tracing_notice()
         super().__init__(features, specs)
         dtypes = {"float32": DataType.FP32, "float16": DataType.FP16}
         self.names = [f"table_{i}" for i in range(len(features))]
