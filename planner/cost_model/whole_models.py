@@ -139,6 +139,14 @@ class WholeModelSweep:
     executor: Executor | None = None
     options: SweepOptions = field(default_factory=SweepOptions)
 
+    def left(self, batches: Sequence[int]) -> int:
+        """How many models at a batch `measure` would still have to visit."""
+        return self._left((WHOLE_MODEL,), batches)
+
+    def left_to_serve(self, batches: Sequence[int]) -> int:
+        """How many models at a batch `time_served` would still have to visit."""
+        return self._left((SERVED_MODEL, IDLED_MODEL), batches)
+
     def measure(self, batches: Sequence[int]) -> tuple[MeasuredModel, ...]:
         """The latency of each model at each batch, as a sweep measures components.
 
@@ -162,6 +170,14 @@ class WholeModelSweep:
         provider = WholeModelProvider(specs=self.specs, zipf=self.zipf, kinds=kinds)
         wanted = provider.components(batches)
         sweep(wanted, provider, self.store, device=self.device, executor=self.executor, options=options)
+
+    def _left(self, kinds: tuple[str, ...], batches: Sequence[int]) -> int:
+        key, known = self._device_key(), self.store.known()
+        wanted = WholeModelProvider(specs=self.specs, zipf=self.zipf, kinds=kinds).components(batches)
+        places = [
+            (component.shape, component.batch) for component in wanted if component.content_hash(key) not in known
+        ]
+        return len(set(places))
 
     def _device_key(self) -> str:
         from profiles.fingerprint import current_fingerprint

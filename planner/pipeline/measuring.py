@@ -38,10 +38,12 @@ def measure_study(
             specs=models.specs, store=store, zipf=data.zipf, executor=executor, options=sweep_options(study)
         )
         # None is left but after an adaptive sweep.
-        with progress.stage(f"measuring {len(models.specs)} whole models"):
-            whole.measure(MODEL_BATCHES)
-        with progress.stage(f"timing {len(models.specs)} whole models as they would be served"):
-            whole.time_served(SERVED_BATCHES)
+        if left := whole.left(MODEL_BATCHES):
+            with progress.stage(f"measuring whole models, {left} by model and batch"):
+                whole.measure(MODEL_BATCHES)
+        if left := whole.left_to_serve(SERVED_BATCHES):
+            with progress.stage(f"timing whole models as they would be served, {left} by model and batch"):
+                whole.time_served(SERVED_BATCHES)
     store.compact()
     return results
 

@@ -52,6 +52,15 @@ def test_models_are_measured_once_into_the_store(tmp_path: Path) -> None:
     assert all(one.latency.p25_ms > 0 for one in first)
 
 
+def test_what_is_left_to_measure_is_told(tmp_path: Path) -> None:
+    sweep_of_two = swept(ProfileStore(tmp_path), SPEC, POOLED)
+    assert (sweep_of_two.left((1, 8)), sweep_of_two.left_to_serve((1,))) == (4, 2)
+    sweep_of_two.measure((1,))
+    assert (sweep_of_two.left((1, 8)), sweep_of_two.left_to_serve((1,))) == (2, 2)
+    sweep_of_two.measure((1, 8))
+    assert sweep_of_two.left((1, 8)) == 0
+
+
 def test_one_sweep_visits_models_and_components_in_turn(tmp_path: Path) -> None:
     store, models = ProfileStore(tmp_path), WholeModelProvider(specs=(SPEC,))
     parts = {placed.component: None for placed in components_of(SPEC, 8)}
