@@ -64,6 +64,11 @@ def read_profiles(path: Path) -> list[ComponentProfile]:
         frame = pl.read_parquet(path)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise CorruptFileError(f"{path}: not a whole Parquet file: {error}") from error
+    if schema is None:
+        raise CorruptFileError(
+            f"{path}: its metadata has no 'schema', so recplan did not write it, or another program wrote it anew; "
+            "take the folder that a sweep or a calibration left, or write such rows by `profiles.ProfileStore`"
+        )
     if schema != SCHEMA:
         raise CorruptFileError(f"{path}: schema: must be {SCHEMA!r}, but got {schema!r}")
     try:

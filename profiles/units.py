@@ -16,6 +16,7 @@ __all__ = [
     "SECONDS_PER_HOUR",
     "format_bytes",
     "format_count",
+    "format_joules",
     "format_ms",
     "parse_bytes",
 ]
@@ -84,6 +85,11 @@ def format_ms(latency_ms: float) -> str:
         if abs(float(f"{amount:.3g}")) < 1000:
             return f"{round(amount, 2):.3g} {unit}"
     return f"{latency_ms / MS_PER_S:,.0f} s"
+
+
+def format_joules(energy_j: float) -> str:
+    """An energy with three significant digits and the prefix that reads best: `12 µJ`, `3.4 mJ`, `1.2 kJ`."""
+    return _scaled(energy_j * 1e9, ("nJ", "µJ", "mJ", "J", "kJ", "MJ"))
 
 
 def _scaled(value: float, prefixes: tuple[str, ...], unit: str = "") -> str:

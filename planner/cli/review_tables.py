@@ -3,7 +3,8 @@
 from typing import TYPE_CHECKING
 
 from planner.cli.output import print_lines, print_table
-from profiles.units import format_bytes, format_count, format_ms
+from planner.report.cells import format_money
+from profiles.units import format_bytes, format_count, format_joules, format_ms
 
 if TYPE_CHECKING:
     from planner.review import ModelReview, ReviewDiff
@@ -40,7 +41,7 @@ def show_difference(diff: "ReviewDiff", top: int) -> None:
 
 def _show_device(device: "DeviceReview", top: int) -> None:
     has_cost, has_energy = device.cost_per_million is not None, device.energy_j is not None
-    columns = (*_COMPONENT, *(("J/million",) if has_energy else ()), *(("cost/million",) if has_cost else ()))
+    columns = (*_COMPONENT, *(("energy/million",) if has_energy else ()), *(("cost/million",) if has_cost else ()))
     ordered = sorted(device.components, key=lambda row: -row.latency_ms)
     title = (
         f"On {device.name} ({device.source}): {format_ms(device.latency_ms)}, 90 % {_interval(device)}, "
@@ -59,18 +60,21 @@ def _totals(device: "DeviceReview") -> list[str]:
     if not device.fits:
         lines.append(f"{device.name}: the model does not fit its {format_bytes(device.memory_bytes)}")
     if device.energy_j is not None:
-        lines.append(f"{device.name}: {device.energy_j:.3g} J per pass, {device.energy_label} at {device.power_w:g} W")
+        lines.append(
+            f"{device.name}: {format_joules(device.energy_j)} per pass, {device.energy_label} at {device.power_w:g} W"
+        )
     if device.cost_per_million is not None:
         lines.append(
-            f"{device.name}: {device.cost_per_million:.3g} per million samples at {device.price_per_hour:g} per hour"
+            f"{device.name}: {format_money(device.cost_per_million)} per million samples "
+            f"at {device.price_per_hour:g} per hour"
         )
     return lines
 
 
 def _cells(row: "ComponentCost", device: "DeviceReview", *, has_energy: bool, has_cost: bool) -> tuple[str, ...]:
     batch = device.samples_per_s * device.latency_ms / 1e3
-    joules = "" if row.energy_j is None else f"{row.energy_j / batch * 1e6:.3g}"
-    cost = "" if row.cost_per_million is None else f"{row.cost_per_million:.3g}"
+    joules = "" if row.energy_j is None else format_joules(row.energy_j / batch * 1e6)
+    cost = "" if row.cost_per_million is None else format_money(row.cost_per_million)
     return (
         row.path,
         row.kind,

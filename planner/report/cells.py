@@ -21,6 +21,7 @@ __all__ = [
 ]
 
 UNKNOWN = "–"
+_LEAST_MONEY = 1e-9
 
 
 def format_value(value: Any, kind: CellKind) -> str:
@@ -61,8 +62,13 @@ def format_points(share: float) -> str:
 
 
 def format_money(amount: float) -> str:
-    """An amount of money in the study's currency (prices carry none)."""
-    return f"{amount:,.2f}" if amount >= 1 else f"{amount:.3g}"
+    """An amount of money in the study's currency (prices carry none), never with an exponent: `12.30`, `0.0000123`."""
+    if amount >= 1:
+        return f"{amount:,.2f}"
+    if 0 < amount < _LEAST_MONEY:
+        return f"< {_LEAST_MONEY:.9f}"
+    text = f"{amount:.3g}"
+    return f"{amount:.{2 - math.floor(math.log10(amount))}f}" if "e" in text else text
 
 
 def format_rate(value: float) -> str:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profiles.errors import InputError
-from profiles.units import BYTES_PER_UNIT, format_bytes, format_count, format_ms, parse_bytes
+from profiles.units import BYTES_PER_UNIT, format_bytes, format_count, format_joules, format_ms, parse_bytes
 
 
 @pytest.mark.parametrize(
@@ -58,3 +58,10 @@ def test_counts_carry_prefix_and_unit() -> None:
 )
 def test_latencies_read_in_their_best_unit(ms: float, text: str) -> None:
     assert format_ms(ms) == text
+
+
+@pytest.mark.parametrize(
+    ("energy_j", "text"), [(1.2e-5, "12 µJ"), (3.4e-3, "3.4 mJ"), (65.0, "65 J"), (1234.0, "1.23 kJ"), (0.0, "0 nJ")]
+)
+def test_energies_have_the_unit_that_reads_best(energy_j: float, text: str) -> None:
+    assert format_joules(energy_j) == text

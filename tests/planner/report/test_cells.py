@@ -58,3 +58,8 @@ def test_small_and_large_numbers_keep_their_digits() -> None:
 
 def test_money_has_cents_from_one_on() -> None:
     assert (format_money(1234.5), format_money(0.00282)) == ("1,234.50", "0.00282")
+
+
+def test_small_money_has_no_exponent() -> None:
+    assert (format_money(1.234e-5), format_money(9.999e-5)) == ("0.0000123", "0.0001")
+    assert (format_money(1e-12), format_money(0)) == ("< 0.000000001", "0")
