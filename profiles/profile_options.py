@@ -21,6 +21,8 @@ class ProfileOptions:
     A module is visited at least `visits` times, and again until the 95 % interval of its latency is at most `interval`
     of it to either side, it was visited twenty times as often, or all visits together took `budget_s` (None: a third
     longer than the first rounds).
+    With `quiet_core`, what is timed on a processor waits for a core whose probe (`profiles.core_probe`) is within that
+    share of its least, for at most `patience_s` in all; what was timed beside a neighbour counts as contended.
     `folder` is where profilers leave their files.
     """
 
@@ -36,6 +38,8 @@ class ProfileOptions:
     min_share: float = 0.0
     interval: float = 0.05
     budget_s: float | None = None
+    quiet_core: float | None = None
+    patience_s: float = 5.0
     folder: Path | None = None
 
     def __post_init__(self) -> None:
@@ -49,6 +53,10 @@ class ProfileOptions:
             raise InputError(f"profile: interval must be > 0, but got {self.interval}")
         if self.budget_s is not None and not self.budget_s >= 0:
             raise InputError(f"profile: budget_s must be >= 0, but got {self.budget_s}")
+        if self.quiet_core is not None and not self.quiet_core > 0:
+            raise InputError(f"profile: quiet_core must be > 0, but got {self.quiet_core}")
+        if not self.patience_s >= 0:
+            raise InputError(f"profile: patience_s must be >= 0, but got {self.patience_s}")
         _ = self.timing
 
     @property

@@ -124,7 +124,7 @@ def _families(study: Study, data: StudyData, workspace: Workspace) -> frozenset[
 
 
 def _in_situ(study: Study, data: StudyData, cost_model: CostModel, device: str) -> tuple[InSituErrors, ...]:
-    options = ProfileOptions(threads=study.sweep.threads)
+    options = ProfileOptions(threads=study.sweep.threads, quiet_core=sweep_options(study).quiet_core)
     found = []
     for spec in validation_models(candidate_models(study, data), 1):
         profile = profile_in_situ(spec, study.latency_batch, data.zipf, options=options)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
+from profiles.core_probe import QuietCore
 from profiles.providers.target import InputBatch
 from profiles.records import Latency
 from profiles.timing import Sample, TimingOptions, gc_paused, summarize
@@ -42,15 +43,18 @@ class InSituTimes:
     """Collects one sample per pass and node: inclusive time, and time outside the node's watched callees.
 
     Passes in which calls are timed take turns with plain ones, so that what the timing costs is known. Of `timing` only
-    what counts as contention matters.
+    what counts as contention matters. With a `core`, passes wait until it is quiet, and those during which it was not
+    count as contended.
     """
 
-    def __init__(self, where: ModelPasses, timing: TimingOptions | None = None) -> None:
+    def __init__(self, where: ModelPasses, timing: TimingOptions | None = None, core: QuietCore | None = None) -> None:
         self._where, self._watch = where, where.watch
         self.visits = 0
+        self._core = core
         self._most_wall_over_cpu = (timing or TimingOptions()).max_wall_over_cpu
         self._watched: list[_Pass] = []
         self._plain: list[_Pass] = []
+        self._clean: list[_Pass] = []
 
     def visit(self, passes: int) -> None:
         """Run the model at least so often; one that raises leaves the times of the calls that returned.
@@ -58,25 +62,31 @@ class InSituTimes:
         Passes under contention are taken again, at most as many as were wanted.
         """
         self.visits += 1
+        if self._core:
+            self._core.begin_visit()
         clean: list[tuple[_Pass, _Pass]] = []
         contended: list[tuple[_Pass, _Pass]] = []
         wanted = passes
         while len(clean) < wanted and len(clean) + len(contended) < 2 * wanted:
+            if self._core:
+                self._core.wait()
             pair = self._pair(watched_first=len(clean) % 2 == 0)
+            was_quiet = self._core is None or self._core.stayed()
             is_clean = self._watch.is_cuda or max(one.wall_over_cpu for one in pair) <= self._most_wall_over_cpu
-            (clean if is_clean else contended).append(pair)
+            (clean if is_clean and was_quiet else contended).append(pair)
             wanted = max(passes, min(MOST_PASSES, math.ceil(LEAST_VISIT_MS / pair[0].wall_ms)))
         for plain, watched in (*clean, *contended)[:wanted]:
             self._plain.append(plain)
             self._watched.append(watched)
+        self._clean += [watched for _, watched in clean[:wanted]]
 
     def inclusive(self, index: int) -> Latency | None:
         """Latency of a node with everything it calls, summed over its calls in a pass."""
-        return self._latency([(one, one.inclusive_ms.get(index)) for one in self._watched], is_whole=index == 0)
+        return self._latency([(one, one.inclusive_ms.get(index)) for one in self._used], is_whole=index == 0)
 
     def own(self, index: int) -> Latency | None:
         """Latency of what a node does outside the watched modules that it calls."""
-        return self._latency([(one, one.own_ms.get(index)) for one in self._watched])
+        return self._latency([(one, one.own_ms.get(index)) for one in self._used])
 
     def share(self, index: int) -> float | None:
         """The node's part of the model's time, the median of the passes so far; None where that is not known."""
@@ -105,6 +115,11 @@ class InSituTimes:
     def plain_process_ms(self) -> float:
         """CPU time of a plain pass, of all threads."""
         return median(one.process_ms for one in self._plain)
+
+    @property
+    def _used(self) -> Sequence[_Pass]:
+        """Those without contention, once there are as many as visits."""
+        return self._clean if len(self._clean) >= self.visits else self._watched
 
     def _latency(self, times: Sequence[tuple[_Pass, float | None]], *, is_whole: bool = False) -> Latency | None:
         samples = [

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from dataclasses import dataclass, field
 from statistics import median
 
+from profiles.core_probe import QuietCore
 from profiles.errors import MeasurementError
 from profiles.model_profile import CallProfile
 from profiles.profilers.protocol import Figure, Finding
@@ -62,13 +63,21 @@ def forward_of(subject: Subject, call: CapturedCall) -> Timed:
 class LatencySeries:
     """Visits of the distinct calls of one module: by visit, and in it by call.
 
-    Once there are `timing.visits` without contention, the others are left aside.
+    Once there are `timing.visits` without contention, the others are left aside; `busy` are places of visits during
+    which the core was seen to be shared.
     """
 
     calls: tuple[CapturedCall, ...]
     timing: TimingOptions
     sees_contention: bool
     visits: list[list[tuple[Sample, ...]]] = field(default_factory=list)
+    busy: set[int] = field(default_factory=set)
+
+    def add(self, visit: list[tuple[Sample, ...]], *, is_busy: bool) -> None:
+        """Take a visit's samples, by call."""
+        if is_busy:
+            self.busy.add(len(self.visits))
+        self.visits.append(visit)
 
     @property
     def is_clean(self) -> bool:
@@ -104,7 +113,8 @@ class LatencySeries:
 
     def _clean(self) -> list[list[tuple[Sample, ...]]]:
         most = self.timing.max_wall_over_cpu if self.sees_contention else math.inf
-        return [visit for visit in self.visits if all(one.wall_over_cpu <= most for call in visit for one in call)]
+        quiet = [visit for place, visit in enumerate(self.visits) if place not in self.busy]
+        return [visit for visit in quiet if all(one.wall_over_cpu <= most for call in visit for one in call)]
 
 
 @dataclass(kw_only=True, slots=True)
@@ -112,7 +122,8 @@ class IsolatedRun:
     """One module at its visits; `failure` tells why they ended early, `spent_s` what they took.
 
     `ready` makes what is timed of a call. With a `sweeper` each call is timed with swept caches first, which warms
-    them for the warm samples. `contexts` make what is entered around every call.
+    them for the warm samples. `contexts` make what is entered around every call. With a `core`, samples wait for a
+    quiet one.
     """
 
     subject: Subject
@@ -121,6 +132,7 @@ class IsolatedRun:
     sweeper: Call | None = None
     contexts: Sequence[Context] = ()
     ready: Ready = forward_of
+    core: QuietCore | None = None
     failure: str = ""
     spent_s: float = 0.0
     warm: LatencySeries = field(init=False)
@@ -136,15 +148,18 @@ class IsolatedRun:
         if self.failure:
             return
         start, sweeper = time.perf_counter(), self.sweeper if cold else None
+        if self.core:
+            self.core.begin_visit()
         try:
             cold_and_warm = [self._time(call, sweeper, takes_warm=warm) for call in self.subject.calls]
         except Exception as error:  # noqa: BLE001 (what a module alone may raise is up to the user's code)
             self.failure = str(error) if isinstance(error, MeasurementError) else f"{type(error).__name__}: {error}"
             return
+        is_busy = self.core is not None and (self.core.core_us or 0.0) > self.core.limit_us
         if sweeper:
-            self.cold.visits.append([samples for samples, _ in cold_and_warm])
+            self.cold.add([samples for samples, _ in cold_and_warm], is_busy=is_busy)
         if warm:
-            self.warm.visits.append([samples for _, samples in cold_and_warm])
+            self.warm.add([samples for _, samples in cold_and_warm], is_busy=is_busy)
         self.spent_s += time.perf_counter() - start
 
     def finding(self) -> Finding:
@@ -183,10 +198,11 @@ class IsolatedRun:
         with self._entered(call) if timed.is_in_context else nullcontext():
             if sweeper:
                 before = _one_after_another(timed.refresh, sweeper)
-                cold = time_visit(timed.call, self.clock, self.timing, before, warm_up=self._is_fresh())
+                cold = time_visit(timed.call, self.clock, self.timing, before, warm_up=self._is_fresh(), core=self.core)
             if not takes_warm:
                 return cold, ()
-            return cold, time_visit(timed.call, self.clock, self.timing, timed.refresh, warm_up=not sweeper)
+            warm = time_visit(timed.call, self.clock, self.timing, timed.refresh, warm_up=not sweeper, core=self.core)
+            return cold, warm
 
     def _is_fresh(self) -> bool:
         """What was captured has run before; what was prepared since, or is compiled, may have to get ready first."""

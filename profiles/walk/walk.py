@@ -20,6 +20,7 @@ import torch
 from torch import nn
 
 from profiles.cold_cache import CacheSweeper
+from profiles.core_probe import QuietCore
 from profiles.errors import InputError
 from profiles.fingerprint import current_fingerprint
 from profiles.measure import thread_count
@@ -135,10 +136,11 @@ class Walk:
         self._observed = self._capture(held)
         self._fingerprint = current_fingerprint(self._torch_name, options.threads)
         self._sweeper = CacheSweeper(self._torch_name) if options.cold else None
+        self._core = _quiet_core(options, self._torch_name)
         self._capture_s = spent.so_far()
         contexts = [*self._contexts, torch.enable_grad if options.backward else torch.no_grad]
         where = ModelPasses(self.nodes, target.model, target.batches, self._torch_name, contexts)
-        self._in_situ, self._in_situ_backward = InSituTimes(where, options.timing), InSituBackward(where)
+        self._in_situ, self._in_situ_backward = InSituTimes(where, options.timing, self._core), InSituBackward(where)
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -250,6 +252,7 @@ class Walk:
             sweeper=self._sweeper,
             contexts=self._contexts,
             ready=ready,
+            core=self._core,
             failure=failure,
         )
         profilers = ProfilerRuns(() if failure else self._opened, subject, self._contexts)
@@ -300,6 +303,12 @@ class Walk:
             "forwards": 1e3 * (capture_cpu_s + cpu_s) / self._in_situ.plain_process_ms,
             "hook_overhead": self._in_situ.overhead,
         }
+
+
+def _quiet_core(options: ProfileOptions, torch_name: str) -> QuietCore | None:
+    if options.quiet_core is None or torch_name != "cpu":
+        return None
+    return QuietCore(options.quiet_core, patience_s=options.patience_s)
 
 
 class _Spent:

@@ -5,6 +5,7 @@ import pytest
 import torch
 from torch import nn
 
+from profiles.core_probe import CoreProbe, QuietCore
 from profiles.providers.target import InputBatch
 from profiles.timing import TimingOptions
 from profiles.walk.in_situ import InSituTimes
@@ -144,3 +145,43 @@ def test_passes_under_contention_are_taken_again(most: float, passes: int) -> No
     InSituTimes(ModelPasses(module_tree(model), model, batches, "cpu"), timing).visit(1)
     # Each takes a plain pass and one in which calls are timed.
     assert model.calls == 2 * passes
+
+
+class Alternating(QuietCore):
+    """A core that is busy during every other pair of passes."""
+
+    def __init__(self) -> None:
+        super().__init__(0.25, patience_s=0.0, probe=CoreProbe(lambda: None))
+        self.waits = self.looks = 0
+
+    def wait(self) -> None:
+        self.waits += 1
+
+    def stayed(self) -> bool:
+        self.looks += 1
+        return self.looks % 2 == 0
+
+
+def test_passes_beside_a_neighbour_on_the_core_are_taken_again_and_left_out() -> None:
+    core, model = Alternating(), Sleeper()
+    where = ModelPasses(module_tree(model), model, (rows(30),), "cpu", [torch.no_grad])
+    times = InSituTimes(where, TimingOptions(max_wall_over_cpu=math.inf), core)
+    for _ in range(3):
+        times.visit(2)
+    whole = times.inclusive(0)
+    assert whole
+    assert core.waits == core.looks == 2 * whole.n
+    assert whole.visits == 3
+
+
+def test_where_the_core_is_never_quiet_all_passes_count() -> None:
+    class Busy(Alternating):
+        def stayed(self) -> bool:
+            return False
+
+    model = Sleeper()
+    times = InSituTimes(ModelPasses(module_tree(model), model, (rows(30),), "cpu", [torch.no_grad]), core=Busy())
+    times.visit(2)
+    whole = times.inclusive(0)
+    assert whole
+    assert whole.n >= 2

@@ -137,3 +137,13 @@ def test_visits_under_contention_are_left_aside_once_there_are_others() -> None:
         series.visits.append([(Sample(latency_ms=latency_ms, wall_ms=latency_ms, cpu_ms=cpu_ms),)])
     assert series.is_clean
     assert (len(series.used), series.interval_share) == (3, 0.0)
+
+
+def test_visits_beside_a_neighbour_on_the_core_are_left_aside_once_there_are_others() -> None:
+    (call,) = isolated(nn.Identity(), batch(2)).subject.calls
+    series = LatencySeries(calls=(call,), timing=ONE_SAMPLE, sees_contention=True)
+    for place, latency_ms in enumerate((9.0, 1.0, 1.0, 1.0)):
+        assert not series.is_clean
+        sample = Sample(latency_ms=latency_ms, wall_ms=latency_ms, cpu_ms=latency_ms)
+        series.add([(sample,)], is_busy=place == 0)
+    assert (len(series.used), series.is_clean) == (3, True)

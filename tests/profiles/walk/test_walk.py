@@ -352,3 +352,13 @@ def test_gradients_are_left_as_found() -> None:
     profile_model(model, (input_NF,), options=replace(QUICK, backward=True))
     assert model.weight.grad.eq(1).all()
     assert model.bias.grad is input_NF.grad is None
+
+
+def test_a_profile_that_waits_for_a_quiet_core_has_all_its_rows() -> None:
+    options = replace(QUICK, quiet_core=1.0, patience_s=0.1)
+    profile = profile_model(nn.Sequential(nn.Linear(8, 8), nn.ReLU()), (torch.ones(4, 8),), options=options)
+    assert all(row.warm and row.in_situ for row in profile.modules)
+    with pytest.raises(InputError, match=r"quiet_core must be > 0, but got 0.0"):
+        replace(QUICK, quiet_core=0.0)
+    with pytest.raises(InputError, match=r"patience_s must be >= 0, but got -1"):
+        replace(QUICK, patience_s=-1)
