@@ -4,7 +4,7 @@ import fcntl
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -18,7 +18,7 @@ from profiles.visits import Visit
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["PARQUET_NAME", "ProfileStore"]
+__all__ = ["PARQUET_NAME", "ProfileStore", "newest_rows"]
 
 PARQUET_NAME = "profiles.parquet"
 _ROWS, _VISITS = "part", "visits"
@@ -51,11 +51,7 @@ class ProfileStore:
         Raises:
             CorruptFileError: a bad line other than a torn last one, or an unreadable Parquet file; names the place.
         """
-        newest: dict[str, ComponentProfile] = {}
-        for profile in self.history():
-            newest.pop(profile.content_hash, None)
-            newest[profile.content_hash] = profile
-        return list(newest.values())
+        return newest_rows(self.history())
 
     def history(self) -> list[ComponentProfile]:
         """Every row, those that newer ones replace included until they are compacted away; the oldest first.
@@ -167,6 +163,15 @@ class ProfileStore:
             yield
         finally:
             os.close(descriptor)
+
+
+def newest_rows(history: Iterable[ComponentProfile]) -> list[ComponentProfile]:
+    """Of rows with one content hash the last, in the order of a `ProfileStore.history`."""
+    newest: dict[str, ComponentProfile] = {}
+    for profile in history:
+        newest.pop(profile.content_hash, None)
+        newest[profile.content_hash] = profile
+    return list(newest.values())
 
 
 def _read_part(path: Path, parse: Callable[[Mapping[str, Any]], T]) -> list[T]:

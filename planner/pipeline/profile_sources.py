@@ -18,7 +18,7 @@ from profiles.hardware import LOCAL_CPU
 from profiles.records import ComponentProfile, Fingerprint
 from profiles.setups import setup_differences
 from profiles.shipped import shipped_profiles
-from profiles.store import ProfileStore
+from profiles.store import ProfileStore, newest_rows
 
 __all__ = ["SourcedRows", "calibrated_rows", "calibration_notes", "other_setups", "sourced_rows"]
 
@@ -38,11 +38,12 @@ def sourced_rows(study: Study, workspace: Workspace, kind: str) -> SourcedRows:
         InputError: this machine's rows are all of another set-up, and `[sweep] allow_stale` does not admit them; names
             what differs.
     """
-    stored = _measured(ProfileStore(workspace.profiles).load(), kind)
+    history = ProfileStore(workspace.profiles).history()
+    stored = _measured(newest_rows(history), kind)
     calibrated = _calibrated(study, kind)
     if kind == LOCAL_CPU:
         found = _local(study, [*calibrated, *stored])
-        return replace(found, notes=(*found.notes, *replaced_notes(ProfileStore(workspace.profiles).history(), kind)))
+        return replace(found, notes=(*found.notes, *replaced_notes(history, kind)))
     for rows, note in ((stored, ""), (calibrated, ""), (list(shipped_profiles(kind)), "measured elsewhere")):
         if components := _components(rows):
             newest = components[-1].fingerprint

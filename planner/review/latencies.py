@@ -23,7 +23,7 @@ from profiles.hardware import LOCAL_CPU
 from profiles.power import PowerMeter
 from profiles.records import ComponentProfile
 from profiles.shipped import shipped_profiles
-from profiles.store import ProfileStore
+from profiles.store import ProfileStore, newest_rows
 from profiles.sweep_options import SweepOptions
 from representations.components import work_of
 from representations.provider import RecommendationProvider
@@ -169,8 +169,9 @@ class _Stored:
         from profiles.setups import setup_differences
 
         folder = self.sources.profiles
-        given = [] if folder is None else _components_of(ProfileStore(folder).load(), self.device.kind)
-        replaced = () if folder is None else replaced_notes(ProfileStore(folder).history(), self.device.kind)
+        history = [] if folder is None else ProfileStore(folder).history()
+        given = _components_of(newest_rows(history), self.device.kind)
+        replaced = replaced_notes(history, self.device.kind)
         if not self.is_here:
             shipped = [] if given else _components_of(shipped_profiles(self.device.kind), self.device.kind)
             source = f"profiles in {folder}" if given else "profiles that ship with the package"
