@@ -1,6 +1,7 @@
 """`recplan review` and `recplan report`."""
 
 from collections.abc import Sequence
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -141,6 +142,8 @@ def _amounts(option: str, texts: Sequence[str] | None) -> dict[str, float]:
             raise InputError(f"{option}: must be NAME=NUMBER, but got {text!r}") from None
         if not name or name in found:
             raise InputError(f"{option}: must name a device once, but got {text!r}")
+        if not 0 <= amount < inf:
+            raise InputError(f"{option}: must be finite and >= 0, but got {text!r}")
         found[name] = amount
     return found
 
@@ -155,7 +158,10 @@ def _devices(
 
     own = {device.name: device for device in subject.devices}
     wanted = list(dict.fromkeys(names)) if names else list(own) or ["local-cpu"]
-    devices = [own.get(name) or DeviceSection(name=name, kind=_kind(name)) for name in wanted]
+    try:
+        devices = [own.get(name) or DeviceSection(name=name, kind=_kind(name)) for name in wanted]
+    except InputError as error:
+        raise InputError(f"--device: {error}") from error
     for option, amounts in (("--price", prices), ("--power", powers)):
         if unknown := set(amounts) - set(wanted):
             raise InputError(f"{option}: {min(unknown)!r} is none of the devices ({', '.join(wanted)})")

@@ -103,7 +103,8 @@ def _calibrated(study: Study, kind: str) -> list[ComponentProfile]:
         return []
     folder = study.folder / study.sweep.profiles
     if not folder.is_dir():
-        raise InputError(f"sweep.profiles: must be a folder of profiles, but there is no {folder}")
+        found = f"{folder} is a file" if folder.exists() else f"there is no {folder}"
+        raise InputError(f"sweep.profiles: must be a folder of profiles, but {found}")
     return _measured(ProfileStore(folder).load(), kind)
 
 

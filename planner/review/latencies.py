@@ -55,7 +55,8 @@ class LatencySources:
 
     def __post_init__(self) -> None:
         if self.profiles is not None and not self.profiles.is_dir():
-            raise InputError(f"profiles: must be a folder of profiles, but there is no {self.profiles}")
+            found = f"{self.profiles} is a file" if self.profiles.exists() else f"there is no {self.profiles}"
+            raise InputError(f"profiles: must be a folder of profiles, but {found}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -58,9 +58,14 @@ def test_a_study_s_candidate_is_reviewed_on_the_study_s_devices(
     ("arguments", "message"),
     [
         (("dlrm-kagle",), "did you mean 'dlrm-kaggle'?"),
+        (("dlrm-flights", "--device", "v1000"), "error: --device: kind: unknown name 'v1000'"),
         (("dlrm-flights", "--device", "v1000"), "did you mean 'v100'?"),
+        (("dlrm-flights", "--device", "v100", "--profiles", __file__), "test_reviewing.py is a file"),
         (("dlrm-flights", "--price", "v100=1"), "--price: 'v100' is none of the devices (local-cpu)"),
-        (("dlrm-flights", "--device", "v100", "--price", "v100=-1"), "price_per_hour: must be finite and >= 0"),
+        (
+            ("dlrm-flights", "--device", "v100", "--price", "v100=-1"),
+            "--price: must be finite and >= 0, but got 'v100=-1'",
+        ),
         (("dlrm-flights", "--profiles", "nowhere"), "there is no nowhere"),
         (("dlrm-flights", "--no-measure"), "nothing was measured on it and nothing of it is published"),
         (("nanogpt", "--device", "v100"), "nothing is known of the cost of a"),
