@@ -42,6 +42,7 @@ from serving_sim.kernels.arrays import (
     Totals,
     Waiting,
 )
+from serving_sim.kernels.chance import chance_row
 from serving_sim.kernels.dual import dual_gradient, dual_in_windows, dual_sum_chunk, least_cost
 from serving_sim.kernels.events import EventPlan, EventState, new_event_state, served_room
 from serving_sim.kernels.market import Market, new_market
@@ -98,6 +99,7 @@ __all__ = [
     "Totals",
     "Waiting",
     "account_chunk",
+    "chance_row",
     "compile_steps",
     "dual_gradient",
     "dual_in_windows",

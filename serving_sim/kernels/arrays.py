@@ -42,6 +42,7 @@ __all__ = [
     "Floats",
     "Ints",
     "PathArrays",
+    "PathTables",
     "Queues",
     "Rule",
     "Steps",
@@ -103,6 +104,10 @@ class PathArrays(NamedTuple):
     conditions_PF: Floats
 
 
+# Of each path mean service times, the ratio of observed to these, device, accuracy, and how its services scatter.
+PathTables: TypeAlias = tuple[Floats, Floats, Ints, Floats, Floats]
+
+
 class Rule(NamedTuple):
     """A compiled policy. `FIXED`: the first entry, always. `TIERED`: entries by tier, the most wanted first.
 
@@ -113,7 +118,8 @@ class Rule(NamedTuple):
     the query; options: 1 where parts are by speed, 0 where they are even, and the fewest samples of a part.
 
     The first two form batches where they have options: the samples that fill one (0: none), and how long (ms) its
-    oldest query waits for that.
+    oldest query waits for that. `chance_PG` says how each path's service times scatter (see `chance`); only a rule by
+    prices has rows.
     """
 
     kind: int
@@ -122,6 +128,7 @@ class Rule(NamedTuple):
     limit_ms_CE: Floats
     rate_per_ms_E: Floats
     options_O: Floats
+    chance_PG: Floats
 
 
 class Steps(NamedTuple):

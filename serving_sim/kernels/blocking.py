@@ -10,7 +10,8 @@ import math
 
 import numpy as np
 
-from serving_sim.kernels.arrays import Floats, Ints
+from serving_sim.kernels.arrays import Floats, Ints, PathTables
+from serving_sim.kernels.chance import chance_in_time
 from serving_sim.kernels.compiled import compiled_within
 from serving_sim.kernels.market import LOSS_COUNTS, LOSSES, LOST, LUMP_MS, SIZE_BINS, Market, Room
 
@@ -22,21 +23,21 @@ _UNEVENNESS, _CAUTION, _LOGISTIC = 4.0, 2.0, 1.7
 
 
 @compiled_within
-def _best(size: int, sla_ms: float, price_D: Floats, tables: tuple[Floats, Floats, Ints, Floats]) -> float:
+def _best(size: int, sla_ms: float, price_D: Floats, tables: PathTables) -> float:
     """The most that a query earns at these prices, 0 where nothing."""
-    service_ms_SP, ratio_P, device_P, accuracy_P = tables
+    service_ms_SP, ratio_P, device_P, accuracy_P, chance_PG = tables
     best = 0.0
     for path in range(device_P.size):
         service_ms = service_ms_SP[size, path] * ratio_P[path]
-        if service_ms <= sla_ms:
-            best = max(best, accuracy_P[path] * size - price_D[device_P[path]] * service_ms)
+        worth = accuracy_P[path] * size * chance_in_time(path, service_ms, service_ms, sla_ms, chance_PG)
+        best = max(best, worth - price_D[device_P[path]] * service_ms)
     return best
 
 
 @compiled_within
-def _cheapest(size: int, price_D: Floats, tables: tuple[Floats, Floats, Ints, Floats]) -> tuple[float, float]:
+def _cheapest(size: int, price_D: Floats, tables: PathTables) -> tuple[float, float]:
     """The least that a service costs at these prices, and how long it is."""
-    service_ms_SP, ratio_P, device_P, _ = tables
+    service_ms_SP, ratio_P, device_P, _, _ = tables
     least, least_ms = np.inf, 0.0
     for path in range(device_P.size):
         service_ms = service_ms_SP[size, path] * ratio_P[path]
@@ -46,9 +47,9 @@ def _cheapest(size: int, price_D: Floats, tables: tuple[Floats, Floats, Ints, Fl
 
 
 @compiled_within
-def _note_slack(class_: int, size: int, sla_ms: float, tables: tuple[Floats, Floats, Ints, Floats], room: Room) -> None:
+def _note_slack(class_: int, size: int, sla_ms: float, tables: PathTables, room: Room) -> None:
     """The wait that a query of that size bears on each device."""
-    service_ms_SP, ratio_P, device_P, _ = tables
+    service_ms_SP, ratio_P, device_P, _, _ = tables
     slack_ms_CD, least_ms_D = room.slack_ms_CD, room.least_ms_D
     for path in range(device_P.size):
         slack_ms, device = sla_ms - service_ms_SP[size, path] * ratio_P[path], device_P[path]
@@ -60,7 +61,7 @@ def _note_slack(class_: int, size: int, sla_ms: float, tables: tuple[Floats, Flo
 
 
 @compiled_within
-def note_room(market: Market, span_ms: float, sla_ms_C: Floats, tables: tuple[Floats, Floats, Ints, Floats]) -> None:
+def note_room(market: Market, span_ms: float, sla_ms_C: Floats, tables: PathTables) -> None:
     """What each class would lose per ms, its slack on each device, and what share of all work a server does."""
     weight_R, samples_R, crowded_D, room = market.weight_R, market.samples_R, market.crowded_D, market.room
     crowd_D, cost, work_ms, squares = np.maximum(market.price_D, crowded_D), 0.0, 0.0, 0.0

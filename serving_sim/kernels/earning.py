@@ -5,8 +5,9 @@ Shape suffixes as in `arrays`; O options; DC servers of a device.
 
 import numpy as np
 
-from serving_sim.kernels.arrays import REFUSAL, Floats, Ints
+from serving_sim.kernels.arrays import REFUSAL, Floats, Ints, PathTables
 from serving_sim.kernels.blocking import blocking_cost
+from serving_sim.kernels.chance import chance_in_time
 from serving_sim.kernels.compiled import compiled_helper
 from serving_sim.kernels.market import IDLE_SHARE, MOST_FOR_LOSSES, TRIFLE, URGENCY, WAIT_WEIGHT, Room
 
@@ -47,28 +48,30 @@ def weigh_paths(
     charge_D: Floats,
     least_ms_D: Floats,
     path_E: Ints,
-    tables: tuple[Floats, Floats, Ints, Floats],
+    tables: PathTables,
     weighed_E: tuple[Floats, Floats],
 ) -> tuple[float, float, int]:
     """When the query would be done on each path, and what it would earn there: into `weighed_E`. `query` is its size
     and SLA.
 
-    Returns the most that it earns within the SLA on paths where it would be done by `least_ms_D`, and on others, where
-    it may block those who come; and the earliest path of all.
+    A path earns by how likely the query is in time there; -inf where it is certain to be late. Returns the most that
+    it earns on paths where it would be done by `least_ms_D`, and on others, where it may block those who come; and the
+    earliest path of all.
     """
     (size, sla_ms), (latency_ms_E, gain_E) = query, weighed_E
-    service_ms_SP, ratio_P, device_P, accuracy_P = tables
+    service_ms_SP, ratio_P, device_P, accuracy_P, chance_PG = tables
     best_short, best_long, earliest_ms, earliest = -np.inf, -np.inf, np.inf, REFUSAL
     for entry in range(path_E.size):
         path = path_E[entry]
         device = device_P[path]
         service_ms = service_ms_SP[size, path] * ratio_P[path]
         latency_ms = wait_ms_D[device] + service_ms
-        gain = accuracy_P[path] * size - charge_D[device] * service_ms
+        chance = chance_in_time(path, latency_ms, service_ms, sla_ms, chance_PG)
+        gain = accuracy_P[path] * size * chance - charge_D[device] * service_ms if chance > 0.0 else -np.inf
         latency_ms_E[entry], gain_E[entry] = latency_ms, gain
-        in_time, is_short = latency_ms <= sla_ms, latency_ms <= least_ms_D[device]
-        best_short = gain if in_time & is_short & (gain > best_short) else best_short
-        best_long = gain if in_time & (not is_short) & (gain > best_long) else best_long
+        is_short = latency_ms <= least_ms_D[device]
+        best_short = gain if is_short & (gain > best_short) else best_short
+        best_long = gain if (not is_short) & (gain > best_long) else best_long
         sooner = latency_ms < earliest_ms
         earliest_ms = latency_ms if sooner else earliest_ms
         earliest = path if sooner else earliest
@@ -102,27 +105,28 @@ def note_rests(
 
 @compiled_helper
 def charge_blocking(
-    query: tuple[int, float, float],
+    query: tuple[int, float],
     best: float,
     wait_ms_D: Floats,
     servers_D: Ints,
     path_E: Ints,
-    tables: tuple[Floats, Floats, Ints, Floats],
+    tables: PathTables,
     weighed_E: tuple[Floats, Floats],
     room: Room,
 ) -> float:
-    """Take off what a service on each path that holds the SLA costs those who come while it lasts. `query` is the size,
-    the SLA and the weight of the crowd's prices, `best` the most that it earns on paths that block none.
+    """Take off what a service on each path that may hold the SLA costs those who come while it lasts. `query` is the
+    size and the weight of the crowd's prices, `best` the most that it earns on paths that block none.
 
     Returns the most that it earns now. A path that would earn less than others even so is left as it is.
     """
-    (size, sla_ms, crowded), (latency_ms_E, gain_E) = query, weighed_E
-    service_ms_SP, ratio_P, device_P, _ = tables
+    (size, crowded), (latency_ms_E, gain_E) = query, weighed_E
+    service_ms_SP, ratio_P, device_P, _, _ = tables
     least_ms_D = room.least_ms_D
     for entry in range(path_E.size):
         path = path_E[entry]
         device = device_P[path]
-        if not least_ms_D[device] < latency_ms_E[entry] <= sla_ms or gain_E[entry] < best - TRIFLE * size:
+        gain = gain_E[entry]
+        if latency_ms_E[entry] <= least_ms_D[device] or gain == -np.inf or gain < best - TRIFLE * size:
             continue
         service_ms = service_ms_SP[size, path] * ratio_P[path]
         gain_E[entry] -= blocking_cost(device, wait_ms_D[device], service_ms, crowded, servers_D, room)
@@ -131,13 +135,13 @@ def charge_blocking(
 
 
 @compiled_helper
-def pick(size: int, sla_ms: float, best: float, path_E: Ints, weighed_E: tuple[Floats, Floats]) -> int:
-    """Of the paths within the SLA that earn `best`, but for a trifle, the earliest; -1 where none is."""
+def pick(size: int, best: float, path_E: Ints, weighed_E: tuple[Floats, Floats]) -> int:
+    """Of the paths that earn `best`, but for a trifle, the earliest; -1 where the query would be late on all."""
     (latency_ms_E, gain_E), enough = weighed_E, best - TRIFLE * size
     best_path, best_ms = REFUSAL, np.inf
     for entry in range(path_E.size):
         latency_ms = latency_ms_E[entry]
-        better = (latency_ms <= sla_ms) & (gain_E[entry] >= enough) & (latency_ms < best_ms)
+        better = (gain_E[entry] > -np.inf) & (gain_E[entry] >= enough) & (latency_ms < best_ms)
         best_path = path_E[entry] if better else best_path
         best_ms = latency_ms if better else best_ms
     return best_path

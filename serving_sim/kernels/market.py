@@ -100,12 +100,16 @@ LearnedArrays: TypeAlias = tuple[Floats, Floats, Floats, Floats, Ints, Floats, I
 
 
 def new_market(paths: PathArrays, sla_ms_C: Floats) -> Market:
-    """A market that has seen nothing. Its first prices are a hundredth of those that no query pays."""
+    """A market that has seen nothing. Its first prices are a hundredth of those that no query pays.
+
+    Those are of services that end in time, or may where they scatter.
+    """
     sizes, path_count = len(paths.service_ms_SP), len(paths.device_P)
     devices, servers = len(paths.servers_D), int(paths.servers_D.max())
     worth_SP = np.outer(np.arange(1.0, sizes), paths.accuracy_P)
     service_ms_SP = paths.service_ms_SP[1:]
-    per_ms_P = np.where(service_ms_SP <= sla_ms_C.max(), worth_SP / service_ms_SP, 0.0).max(axis=0, initial=0.0)
+    ends_SP = (service_ms_SP <= sla_ms_C.max()) | ((paths.uncertain_D[paths.device_P] > 0) & (service_ms_SP < np.inf))
+    per_ms_P = np.where(ends_SP, worth_SP / service_ms_SP, 0.0).max(axis=0, initial=0.0)
     highest_D = np.zeros(devices)
     np.maximum.at(highest_D, paths.device_P, per_ms_P)
     highest_D = np.where(highest_D > 0, highest_D, 1.0)

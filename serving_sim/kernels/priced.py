@@ -54,7 +54,7 @@ def serve_priced(
 
     A query that would earn nothing, or be late on every path, is refused where the options say so (path -1).
     """
-    _, path_E, _, limit_ms_CE, _, options_O = rule
+    _, path_E, _, limit_ms_CE, _, options_O, chance_PG = rule
     service_ms_SP, device_P, spread_P, accuracy_P, _, _, servers_D, uncertain_D, conditions_PF = paths
     free_ms_DC, next_ms_D, next_server_D, _, clock_ms, residual_D = queues
     price_D, crowded_D, _, weight_R, samples_R, figures_G = market[:6]
@@ -63,7 +63,8 @@ def serve_priced(
     first_D, count_D, work_ms_D, start_ms_DW, mean_ms_DW, server_DW, begun_ms_DC, begun_mean_ms_DC = waiting
     ring = (first_D, count_D, work_ms_D, start_ms_DW, mean_ms_DW, server_DW, begun_ms_DC, begun_mean_ms_DC)
     gap_N, size_N, class_N, factor_KN, arrival_ms_N, start_ms_N, service_ms_N, _, path_N = chunk
-    tables, least_ms_D, rest_ms_DC = (service_ms_SP, ratio_P, device_P, accuracy_P), room.least_ms_D, room.rest_ms_DC
+    tables = (service_ms_SP, ratio_P, device_P, accuracy_P, chance_PG)
+    least_ms_D, rest_ms_DC = room.least_ms_D, room.rest_ms_DC
     wait_ms_D, charge_D, sla_ms_C = np.zeros(servers_D.size), np.zeros(servers_D.size), limit_ms_CE[:, 0].copy()
     weighed_E = np.zeros(path_E.size), np.zeros(path_E.size)
     now_ms, crowd, lost, lost_rate = clock_ms[0], figures_G[CROWD], figures_G[LOST], 1.0 / options_O[MEMORY_QUERIES]
@@ -88,10 +89,9 @@ def serve_priced(
         )
         if best_long > -np.inf and best_long >= best - TRIFLE * size:
             note_rests(now_ms, free_ms_DC, wait_ms_D, servers_D, uncertain_D, begun_ms_DC, begun_mean_ms_DC, rest_ms_DC)
-            weighted = (size, sla_ms, weight)
-            best = charge_blocking(weighted, best, wait_ms_D, servers_D, path_E, tables, weighed_E, room)
+            best = charge_blocking((size, weight), best, wait_ms_D, servers_D, path_E, tables, weighed_E, room)
         lost += ((size if best < 0.0 else 0.0) - lost) * lost_rate
-        path = _accepted(pick(size, sla_ms, best, path_E, weighed_E), best, earliest, options_O[REFUSES])
+        path = _accepted(pick(size, best, path_E, weighed_E), best, earliest, options_O[REFUSES])
         arrival_ms_N[query], start_ms_N[query], service_ms_N[query], path_N[query] = now_ms, now_ms, 0.0, path
         if path < 0:
             continue

@@ -3,15 +3,16 @@
 They are found by an ascent of the dual's prices, a few steps now and then. A second set of prices belongs to a load far
 above capacity: what a device is worth when it is crowded.
 
-Shape suffixes as in `arrays`; R rows (class x bin of sizes), G figures, O options.
+Shape suffixes as in `arrays`; R rows (class x bin of sizes; those with queries), G figures, O options.
 """
 
 import math
 
 import numpy as np
 
-from serving_sim.kernels.arrays import Chunk, Floats, Ints, PathArrays, Rule
+from serving_sim.kernels.arrays import Chunk, Floats, Ints, PathArrays, PathTables, Rule
 from serving_sim.kernels.blocking import note_room
+from serving_sim.kernels.chance import chance_in_time
 from serving_sim.kernels.compiled import compiled, compiled_helper
 from serving_sim.kernels.market import CROWDED_LOAD, MEMORY_QUERIES, SIZE_BINS, Market
 
@@ -32,34 +33,56 @@ def _bin(size: int) -> int:
 
 
 @compiled_helper
-def _demand(
-    mix_R: tuple[Floats, Floats],
-    sla_ms_C: Floats,
-    price_D: Floats,
-    tables: tuple[Floats, Floats, Ints, Floats],
-    used_ms_D: Floats,
-) -> float:
-    """The least price of serving all rows; `used_ms_D` receives the time that they take where each earns most."""
+def _offers(
+    mix_R: tuple[Floats, Floats], sla_ms_C: Floats, tables: PathTables
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Of the rows that have queries: how many, what an idle path takes, what it earns (correct predictions in time),
+    and how likely it is in time.
+    """
     weight_R, samples_R = mix_R
-    service_ms_SP, ratio_P, device_P, accuracy_P = tables
+    service_ms_SP, ratio_P, device_P, accuracy_P, chance_PG = tables
+    rows, paths = np.flatnonzero(weight_R), device_P.size
+    filled_R, service_ms_RP, worth_RP, chance_RP = (
+        np.empty(rows.size),
+        np.empty((rows.size, paths)),
+        np.empty((rows.size, paths)),
+        np.empty((rows.size, paths)),
+    )
+    for filled, row in enumerate(rows):
+        weight = weight_R[row]
+        size, sla_ms = int(samples_R[row] / weight + 0.5), sla_ms_C[row // SIZE_BINS]
+        filled_R[filled] = weight
+        for path in range(paths):
+            service_ms = service_ms_SP[size, path] * ratio_P[path]
+            chance = chance_in_time(path, service_ms, service_ms, sla_ms, chance_PG)
+            service_ms_RP[filled, path], chance_RP[filled, path] = service_ms, chance
+            worth_RP[filled, path] = accuracy_P[path] * size * chance
+    return filled_R, service_ms_RP, worth_RP, chance_RP
+
+
+@compiled_helper
+def _demand(
+    offers_R: tuple[Floats, Floats, Floats, Floats], device_P: Ints, price_D: Floats, used_ms_D: Floats
+) -> float:
+    """The least price of serving all rows in time; `used_ms_D` receives the time that they take where each earns
+    most.
+    """
+    weight_R, service_ms_RP, worth_RP, chance_RP = offers_R
     used_ms_D[:] = 0.0
     cost = 0.0
     for row in range(weight_R.size):
         weight = weight_R[row]
-        if weight <= 0:
-            continue
-        size, sla_ms = int(samples_R[row] / weight + 0.5), sla_ms_C[row // SIZE_BINS]
-        best, best_path, best_ms, least = 0.0, -1, 0.0, np.inf
+        best, best_path, least = 0.0, -1, np.inf
         for path in range(device_P.size):
-            service_ms = service_ms_SP[size, path] * ratio_P[path]
-            price = price_D[device_P[path]] * service_ms
-            if service_ms > sla_ms:
+            chance = chance_RP[row, path]
+            if chance <= 0.0:
                 continue
-            least = min(least, price)
-            if accuracy_P[path] * size - price > best:
-                best, best_path, best_ms = accuracy_P[path] * size - price, path, service_ms
+            price = price_D[device_P[path]] * service_ms_RP[row, path]
+            least = min(least, price / chance)
+            if worth_RP[row, path] - price > best:
+                best, best_path = worth_RP[row, path] - price, path
         if best_path >= 0:
-            used_ms_D[device_P[best_path]] += weight * best_ms
+            used_ms_D[device_P[best_path]] += weight * service_ms_RP[row, best_path]
         cost += weight * least if least < np.inf else 0.0
     return cost
 
@@ -71,16 +94,15 @@ def _ascend(
     price_D: Floats,
     highest_D: Floats,
     available_ms_D: Floats,
-    mix_R: tuple[Floats, Floats],
-    sla_ms_C: Floats,
-    tables: tuple[Floats, Floats, Ints, Floats],
+    offers_R: tuple[Floats, Floats, Floats, Floats],
+    device_P: Ints,
 ) -> None:
     """Raise the price of a device that the rows want for longer than it is there at `load` times their rate, lower
     that of others (mirror descent on the dual of the fluid program).
     """
     used_ms_D = np.empty(price_D.size)
     for step in range(steps):
-        _demand(mix_R, sla_ms_C, price_D, tables, used_ms_D)
+        _demand(offers_R, device_P, price_D, used_ms_D)
         for device in range(price_D.size):
             excess = min(used_ms_D[device] * load / available_ms_D[device] - 1.0, 1.0)
             price = price_D[device] * math.exp(_STEP / (1 + 0.1 * step) * excess)
@@ -89,23 +111,27 @@ def _ascend(
 
 @compiled_helper
 def renew(
-    options_O: Floats, market: Market, sla_ms_C: Floats, tables: tuple[Floats, Floats, Ints, Floats], servers_D: Ints
+    options_O: Floats,
+    market: Market,
+    sla_ms_C: Floats,
+    tables: PathTables,
+    servers_D: Ints,
 ) -> None:
     """Prices of the mix as it is now; then let older queries count less."""
     price_D, crowded_D, highest_D, weight_R, samples_R, figures_G = market[:6]
     since = figures_G[_SINCE]
     figures_G[_SEEN] += since
     figures_G[_SINCE], figures_G[_EVERY] = 0.0, _RENEWED_EVERY if figures_G[_SEEN] >= _RENEWED_EVERY else _FIRST_QUERIES
-    mix_R = (weight_R, samples_R)
+    offers_R, device_P = _offers((weight_R, samples_R), sla_ms_C, tables), tables[2]
     available_ms_D = servers_D * figures_G[_SPAN_MS]
     steps = _STEPS if figures_G[_SEEN] >= options_O[MEMORY_QUERIES] / 2 else _FIRST_STEPS
-    _ascend(steps, 1.0, price_D, highest_D, available_ms_D, mix_R, sla_ms_C, tables)
-    cost = _demand(mix_R, sla_ms_C, crowded_D, tables, np.empty(crowded_D.size))
+    _ascend(steps, 1.0, price_D, highest_D, available_ms_D, offers_R, device_P)
+    cost = _demand(offers_R, device_P, crowded_D, np.empty(crowded_D.size))
     if cost > 0:
         # By weak duality no rate above this one can be served in full.
         capacity = (crowded_D * available_ms_D).sum() / cost
         load = options_O[CROWDED_LOAD] * capacity
-        _ascend(steps, load, crowded_D, highest_D, available_ms_D, mix_R, sla_ms_C, tables)
+        _ascend(steps, load, crowded_D, highest_D, available_ms_D, offers_R, device_P)
     note_room(market, figures_G[_SPAN_MS], sla_ms_C, tables)
     if figures_G[_SEEN] > options_O[MEMORY_QUERIES]:
         kept = max(1.0 - since / options_O[MEMORY_QUERIES], 0.1)
@@ -137,7 +163,7 @@ def note_mix(chunk: Chunk, first: int, end: int, gap_ms: float, market: Market) 
 @compiled
 def renew_prices(rule: Rule, paths: PathArrays, market: Market) -> None:
     """Prices of the mix as it is now."""
-    tables = (paths.service_ms_SP, market.ratio_P, paths.device_P, paths.accuracy_P)
+    tables = (paths.service_ms_SP, market.ratio_P, paths.device_P, paths.accuracy_P, rule.chance_PG)
     renew(rule.options_O, market, rule.limit_ms_CE[:, 0].copy(), tables, paths.servers_D)
 
 

@@ -217,7 +217,7 @@ def serve_chunk(
     Routing sees which servers are idle and the mean service of all else; where service does not scatter, that is what
     it takes.
     """
-    kind, path_E, tier_E, limit_ms_CE, rate_per_ms_E, _ = rule
+    kind, path_E, tier_E, limit_ms_CE, rate_per_ms_E, _, _ = rule
     service_ms_SP, device_P, spread_P, servers_D = paths.service_ms_SP, paths.device_P, paths.spread_P, paths.servers_D
     free_ms_DC, next_ms_D, next_server_D, _, clock_ms, residual_D = queues
     gap_N, size_N, class_N, factor_KN, arrival_ms_N, start_ms_N, service_ms_N, _, path_N = chunk

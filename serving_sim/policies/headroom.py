@@ -14,8 +14,11 @@ __all__ = ["Headroom"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Headroom:
-    """Of the paths that hold the SLA, the one with the most `accuracy x size - charge x service - blocking`; of those
-    that earn as much but for 0.003 % of the samples, the earliest.
+    """Of the paths that may hold the SLA, the one with the most `accuracy x size x chance - charge x service -
+    blocking`; of those that earn as much but for 0.003 % of the samples, the earliest.
+
+    `chance` is how likely the query is in time: by how the path's service scatters (its table's `spread` and `sigma`)
+    about the mean, after the wait that is expected. Without scatter it is 1 or 0.
 
     Nothing but the latency tables is known beforehand. The price of a device's time is that of the fluid program of
     the last queries (`memory_queries`, older ones fading: their sizes, classes and rate), learned as they come, with
@@ -35,7 +38,7 @@ class Headroom:
     the service ends later than now loses, on that server, what comes meanwhile, unless other servers hold it: it
     counts with the likelihood that these are as full, twice.
 
-    A query is refused where no path holds the SLA or none earns anything; with `refuse` off, the first then take
+    A query is refused where no path can hold the SLA or none earns anything; with `refuse` off, the first then take
     the path that is done earliest, and the others the one that loses least.
     """
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from profiles.errors import InputError
-from serving_sim.kernels import FIXED, PRICED, SPLIT, TIERED, Rule
+from serving_sim.kernels import FIXED, PRICED, SPLIT, TIERED, Rule, chance_row
 from serving_sim.plan import Path
 
 __all__ = [
@@ -89,9 +89,11 @@ def tiered_rule(entries: Sequence[Entry], servers_of_path: Sequence[int]) -> Rul
 
 
 def priced_rule(context: RoutingContext, options: Sequence[float]) -> Rule:
-    """Of the paths that hold the SLA, the one that earns most; `options` placed as `kernels.market` says."""
+    """Of the paths that may hold the SLA, the one that earns most; `options` placed as `kernels.market` says."""
     entries = [Entry(path=path, limit_ms=context.limits_ms) for path in range(len(context.paths))]
-    return _rule(PRICED, entries, context.servers_of_path, options)
+    rule = _rule(PRICED, entries, context.servers_of_path, options)
+    rows = [chance_row(path.latency.spread, path.latency.sigma) for path in context.paths]
+    return rule._replace(chance_PG=np.array(rows))
 
 
 def split_rule(paths: Sequence[int], servers_of_path: Sequence[int], *, by_speed: bool, smallest: int) -> Rule:
@@ -119,4 +121,5 @@ def _rule(kind: int, entries: Sequence[Entry], servers_of_path: Sequence[int], o
         limit_ms_CE=np.array([one * classes if len(one) == 1 else one for one in limits], dtype=np.float64).T.copy(),
         rate_per_ms_E=np.array(rates, dtype=np.float64),
         options_O=np.array(options, dtype=np.float64),
+        chance_PG=np.empty((0, 0)),
     )

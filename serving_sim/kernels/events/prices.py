@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from serving_sim.kernels.arrays import REFUSAL, Ints, Rule
+from serving_sim.kernels.arrays import REFUSAL, Floats, Ints, Rule
 from serving_sim.kernels.blocking import blocking_cost
+from serving_sim.kernels.chance import chance_in_time
 from serving_sim.kernels.compiled import compiled_within
 from serving_sim.kernels.events.arrays import EventPlan, EventState, Record
 from serving_sim.kernels.market import (
@@ -70,20 +71,32 @@ def _note_rests(now_ms: float, plan: EventPlan, state: EventState) -> Ints:
 
 @compiled_within
 def _price(
-    path: int, size: int, crowded: float, servers_D: Ints, plan: EventPlan, state: EventState
+    query: tuple[int, float, float],
+    path: int,
+    servers_D: Ints,
+    chance_PG: Floats,
+    plan: EventPlan,
+    state: EventState,
 ) -> tuple[float, float]:
-    """When the query would be done on the path, and what it would earn there."""
+    """When the query would be done on the path, and what it would earn there, -inf where it is certain to be late.
+    `query` is its size, what is left of its SLA and the weight of the crowd's prices.
+    """
+    size, left_ms, crowded = query
     step = plan.steps_X[path]
     queue, service_ms = state.queues_D[step.device], plan.service_ms_SX[size, path] * state.learned_X[path].ratio
-    wait_ms, gain = _long_wait_ms(queue), step.accuracy * size
-    gain -= queue.charge * service_ms
-    if wait_ms + service_ms > state.room.least_ms_D[step.device]:
-        gain -= blocking_cost(step.device, wait_ms, service_ms, crowded, servers_D, state.room)
+    own_ms, price = _long_wait_ms(queue), queue.charge * service_ms
+    wait_ms = own_ms
     for shard in range(step.first_shard, step.end_shard):
         queue = state.queues_D[plan.steps_X[shard].device]
         shard_ms = plan.service_ms_SX[size, shard] * state.learned_X[shard].ratio
         wait_ms = max(wait_ms, _long_wait_ms(queue) + shard_ms)
-        gain -= queue.charge * shard_ms
+        price += queue.charge * shard_ms
+    chance = chance_in_time(path, wait_ms + service_ms, service_ms, left_ms, chance_PG)
+    if chance <= 0.0:
+        return wait_ms + service_ms, -np.inf
+    gain = step.accuracy * size * chance - price
+    if own_ms + service_ms > state.room.least_ms_D[step.device]:
+        gain -= blocking_cost(step.device, own_ms, service_ms, crowded, servers_D, state.room)
     return wait_ms + service_ms, gain
 
 
@@ -91,26 +104,26 @@ def _price(
 def route_by_price(
     now_ms: float, waited_ms: float, size: int, class_: int, rule: Rule, plan: EventPlan, state: EventState
 ) -> tuple[int, bool]:
-    """The path that earns most of those within what is left of the SLA; where there is none, -1, or with refusals off
-    the path on which the query would be done first. Then whether -1 refuses the query, rather than that all are down.
+    """The path that earns most of those that may hold what is left of the SLA; where there is none, -1, or with
+    refusals off the path on which the query would be done first. Then whether -1 refuses the query, rather than that
+    all are down.
     """
     sla_ms, loop = rule.limit_ms_CE[class_, 0], state.loop_1[0]
     crowded = min(rule.options_O[CROWD_WEIGHT] * loop.crowd, 1.0)
     least, servers_D = _charge(rule, state), _note_rests(now_ms, plan, state)
     if waited_ms == 0.0:
         loop.crowd += (least - loop.crowd) * (4.0 * (1.0 / rule.options_O[MEMORY_QUERIES]))
+    query = size, sla_ms - waited_ms, crowded
     best, best_path, best_ms, enough = -np.inf, REFUSAL, np.inf, np.inf
     first_path, first_ms = REFUSAL, np.inf
     for turn in range(2):
         for path in rule.path_E:
-            latency_ms, gain = _price(path, size, crowded, servers_D, plan, state)
+            latency_ms, gain = _price(query, path, servers_D, rule.chance_PG, plan, state)
             if latency_ms < first_ms:
                 first_path, first_ms = path, latency_ms
-            if latency_ms > sla_ms - waited_ms:
-                continue
             if turn == 0:
                 best = max(best, gain)
-            elif gain >= enough and latency_ms < best_ms:
+            elif gain > -np.inf and gain >= enough and latency_ms < best_ms:
                 best_path, best_ms = path, latency_ms
         enough = best - TRIFLE * size
     if waited_ms == 0.0:
