@@ -194,7 +194,7 @@ def start_simulation(
     options = options or SimulationOptions()
     router = as_policy(plan.policy if policy is None else policy)
     load, tables = plan.workload, shared.tables(plan) if shared else compile_paths(plan)
-    rule = compile_rule(router, plan)
+    rule = compile_rule(router, plan, shared.mean_samples(load) if shared else None)
     events = event_plan(plan, rule)
     warmup = warmup_of(load.queries)
     run = start_run(

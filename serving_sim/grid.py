@@ -90,9 +90,13 @@ def simulate_grid(
 def _one_at_a_time(
     plans: Sequence[Plan], policy: PolicyLike | None, workers: int, ray: str | None
 ) -> list[SimulationResult]:
-    """Neighbours go together, as they are likely to have the same queries."""
+    """Plans of the same paths, devices and queries go together, as they share tables and draws."""
+    first_of: dict[object, int] = {}
+    for place, plan in enumerate(plans):
+        first_of.setdefault(_structure(plan), place)
+    order = sorted(range(len(plans)), key=lambda place: first_of[_structure(plans[place])])
     size = max(1, min(_TOGETHER, -(-len(plans) // workers)))
-    parts = [plans[start : start + size] for start in range(0, len(plans), size)]
+    parts = [[plans[place] for place in order[start : start + size]] for start in range(0, len(plans), size)]
     tasks = [(part, policy) for part in parts]
     if ray is not None and tasks:
         from serving_sim.grid_ray import simulate_on_ray
@@ -103,7 +107,13 @@ def _one_at_a_time(
             found = list(processes.map(_simulate_alone, *zip(*tasks, strict=True)))
     else:
         found = list(starmap(_simulate_alone, tasks))
-    return [result for results in found for result in results]
+    by_place = dict(zip(order, (result for results in found for result in results), strict=True))
+    return [by_place[place] for place in range(len(plans))]
+
+
+def _structure(plan: Plan) -> object:
+    """Plans that differ in load alone share the very tuples of paths and devices."""
+    return id(plan.paths), id(plan.devices), id(plan.caches), plan.workload.sizes, plan.seed
 
 
 def _simulate_alone(plans: Sequence[Plan], policy: PolicyLike | None) -> list[SimulationResult]:

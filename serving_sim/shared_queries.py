@@ -5,12 +5,13 @@ from typing import Protocol
 
 from serving_sim.kernels import Chunk
 from serving_sim.paths import PathTables, compile_paths
-from serving_sim.plan import Plan
+from serving_sim.plan import Plan, Workload
+from serving_sim.sizes import mean_load_size
 from serving_sim.workload import WorkloadStream, at_rate, empty_chunk
 
 __all__ = ["DrawnStream", "QueryStream", "SharedQueries"]
 
-# What is drawn beforehand is kept in memory.
+# What is drawn beforehand is kept in memory: so many queries in all.
 _MOST_QUERIES = 5_000_000
 
 
@@ -40,12 +41,12 @@ class DrawnStream:
 
 @dataclass(kw_only=True, slots=True, eq=False)
 class SharedQueries:
-    """Tables of all plans so far, and the queries of the last, for a next one whose paths or queries are the same."""
+    """Tables of all plans so far, and the queries of the last ones, for a next one that has the same."""
 
     # With a plan of those paths: tables are known by the identity of its parts, which must not be freed meanwhile.
     _tables: dict[object, tuple[PathTables, Plan]] = field(default_factory=dict)
-    _queries: object = None
-    _drawn: Chunk | None = None
+    _drawn: dict[object, Chunk] = field(default_factory=dict)
+    _mean_samples: dict[object, float] = field(default_factory=dict)
 
     def tables(self, plan: Plan) -> PathTables:
         """The plan's paths, compiled."""
@@ -62,7 +63,16 @@ class SharedQueries:
             return WorkloadStream(load, spreads, plan.seed)
         classes = tuple((one.share, one.sizes) for one in load.classes)
         queries = (load.queries, load.arrivals, load.sizes, classes, spreads, plan.seed)
-        if self._drawn is None or queries != self._queries:
-            self._queries, self._drawn = queries, empty_chunk(load.queries, len(spreads))
-            WorkloadStream(load, spreads, plan.seed, timed=False).fill(self._drawn, load.queries)
-        return DrawnStream(drawn=at_rate(self._drawn, load, plan.seed))
+        if queries not in self._drawn:
+            while sum(len(chunk.size_N) for chunk in self._drawn.values()) + load.queries > _MOST_QUERIES:
+                self._drawn.pop(next(iter(self._drawn)))
+            self._drawn[queries] = empty_chunk(load.queries, len(spreads))
+            WorkloadStream(load, spreads, plan.seed, timed=False).fill(self._drawn[queries], load.queries)
+        return DrawnStream(drawn=at_rate(self._drawn[queries], load, plan.seed))
+
+    def mean_samples(self, load: Workload) -> float:
+        """Mean samples per query of a load."""
+        sizes = (load.sizes, load.classes)
+        if sizes not in self._mean_samples:
+            self._mean_samples[sizes] = mean_load_size(load)
+        return self._mean_samples[sizes]

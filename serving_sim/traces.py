@@ -125,6 +125,16 @@ def _checked_sizes(values: Sequence[Any], source: str) -> NDArray[np.float64]:
 def _numbers(values: Sequence[Any], source: str, column: str) -> NDArray[np.float64]:
     if not len(values):
         raise InputError(f"{source}: must have at least one row of {column}, but is empty")
+    try:
+        at_once = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        return _numbers_one_by_one(values, source, column)
+    is_plain = at_once.ndim == 1 and np.isfinite(at_once).all()
+    return at_once if is_plain else _numbers_one_by_one(values, source, column)
+
+
+def _numbers_one_by_one(values: Sequence[Any], source: str, column: str) -> NDArray[np.float64]:
+    """The same with a complaint that names the row."""
     numbers = np.empty(len(values))
     for place, value in enumerate(values):
         try:

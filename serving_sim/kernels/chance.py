@@ -6,6 +6,7 @@ knot says. Knots are such factors, even in `_octaves` of them.
 """
 
 import math
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -50,9 +51,13 @@ def chance_in_time(path: int, latency_ms: float, service_ms: float, sla_ms: floa
 
 def chance_row(spread: Literal["none", "lognormal", "exponential"], sigma: float) -> Floats:
     """A path's row: of factors of mean 1, lognormal with `sigma`, exponential, or all of them 1."""
-    row_G = np.zeros(_KNOTS + _STEPS + 1)
+    return np.array(_row(spread, sigma))
+
+
+@lru_cache(maxsize=256)
+def _row(spread: Literal["none", "lognormal", "exponential"], sigma: float) -> tuple[float, ...]:
     if spread == "none" or (spread == "lognormal" and sigma == 0):
-        return row_G
+        return (0.0,) * (_KNOTS + _STEPS + 1)
     if spread == "lognormal":
         least, most = (math.exp(sigma * z - sigma**2 / 2) for z in (-_MOST_DEVIATIONS, _MOST_DEVIATIONS))
     else:
@@ -61,11 +66,10 @@ def chance_row(spread: Literal["none", "lognormal", "exponential"], sigma: float
     # As many knots to each octave where there is room: a line between two bends at powers of two.
     per_unit = float((_STEPS - 1) // span) or _STEPS / span
     first = math.floor(first * per_unit) / per_unit
-    row_G[:_KNOTS] = first, per_unit, least, most
     knots = first + np.arange(_STEPS + 1) / per_unit
-    for place, factor in enumerate((knots * _MANTISSA).astype(np.int64).view(np.float64)):
-        row_G[_KNOTS + place] = _share_within(float(factor), sigma if spread == "lognormal" else None)
-    return row_G
+    factors = (knots * _MANTISSA).astype(np.int64).view(np.float64).tolist()
+    shares = (_share_within(factor, sigma if spread == "lognormal" else None) for factor in factors)
+    return (first, per_unit, least, most, *shares)
 
 
 def _share_within(factor: float, sigma: float | None) -> float:
