@@ -1,6 +1,7 @@
 """The modules that contain a model's components: their calls take time that no component has.
 
 Told by the components' paths: `embeddings.3.dhe.decoder.0` runs inside `embeddings`, `embeddings.3`, and so on.
+Embeddings lie in a container of all of them, under its name in either architecture.
 """
 
 from collections import Counter
@@ -10,7 +11,9 @@ import numpy as np
 
 from planner.cost_model.estimates import Floats
 
-__all__ = ["container_shares", "containers_of"]
+__all__ = ["container_shares", "containers_of", "embedding_of"]
+
+_EMBEDDINGS = ("embeddings.", "sparse_arch.")
 
 
 def containers_of(path: str) -> Iterator[str]:
@@ -27,3 +30,8 @@ def container_shares(paths: Sequence[str]) -> Floats:
     """
     inside = Counter(container for path in paths for container in containers_of(path))
     return np.array([sum(1 / inside[one] for one in containers_of(path)) for path in paths], dtype=np.float64)
+
+
+def embedding_of(path: str) -> str:
+    """Where the embedding is that the path leads into: `embeddings.3`; empty for what is of none."""
+    return ".".join(path.split(".")[:2]) if path.startswith(_EMBEDDINGS) else ""

@@ -5,12 +5,13 @@ the modules that contain it cost calls of their own. These show most where compo
 the caches where batches are large and tables stand among wide activations (`displaced` bytes, see `traffic`):
 
     in the model = stretch * alone + per_component + per_container * containers + per_family * families
-                   + per_byte * traffic + per_kept_byte * kept + per_displaced_byte * displaced
+                   + per_distance * code_distance + per_byte * traffic + per_kept_byte * kept
+                   + per_displaced_byte * displaced
 
-Containers are counted once in all, so in a component by their shares (see `containers`), and the first component of a
-family finds its code cold. Activations (`traffic`, of all but tables) come from farther away than alone, where the same
-ones are read again and again; `kept` is as much of them as a core's cache holds. The model is linear, so that it can be
-evaluated on sums over components.
+Containers are counted once in all, so in a component by their shares (see `containers`). The first component of a
+family finds its code cold, and any other the colder the more families ran since. Activations (`traffic`, of all but
+tables) come from farther away than alone, where the same ones are read again and again; `kept` is as much of them as a
+core's cache holds. The model is linear, so that it can be evaluated on sums over components.
 """
 
 from collections.abc import Callable
@@ -36,7 +37,7 @@ _RIDGE = 0.1
 # The counts that a fit weighs beside the stretch, plainer ones first; None leaves components as they are alone.
 _Form = frozenset[str] | None
 _CALLS = frozenset({"components", "containers"})
-_FORMS: tuple[_Form, ...] = (None, _CALLS, _CALLS | {"families", "displaced_bytes"}, frozenset(COUNTS))
+_FORMS: tuple[_Form, ...] = (None, _CALLS, _CALLS | {"families", "code_distance", "displaced_bytes"}, frozenset(COUNTS))
 _CLEARLY_BETTER = 0.95
 # With fewer models, those left after one is taken out do not tell forms apart.
 _FEWEST_MODELS = 3
@@ -80,6 +81,7 @@ class Context:
     per_component_ms: float = 0.0
     per_container_ms: float = 0.0
     per_family_ms: float = 0.0
+    per_distance_ms: float = 0.0
     per_byte_ms: float = 0.0
     per_kept_byte_ms: float = 0.0
     per_displaced_byte_ms: float = 0.0
@@ -98,6 +100,7 @@ class Context:
             self.per_component_ms,
             self.per_container_ms,
             self.per_family_ms,
+            self.per_distance_ms,
             self.per_byte_ms,
             self.per_kept_byte_ms,
             self.per_displaced_byte_ms,
@@ -180,12 +183,13 @@ def _without_width(sums: WholeSums, form: _Form) -> Context:
     least = np.concatenate(([_STRETCH_BOUNDS[0]], nothing))
     most = np.concatenate(([_STRETCH_BOUNDS[1]], np.full(len(nothing), np.inf)))
     stretch, *prices_ms = (lsq_linear(rows, wanted, (least * scale, most * scale), method="bvls").x / scale).tolist()
-    per_component, per_container, per_family, per_byte, per_kept_byte, per_displaced_byte = prices_ms
+    per_component, per_container, per_family, per_distance, per_byte, per_kept_byte, per_displaced_byte = prices_ms
     return Context(
         stretch=stretch,
         per_component_ms=per_component,
         per_container_ms=per_container,
         per_family_ms=per_family,
+        per_distance_ms=per_distance,
         per_byte_ms=per_byte,
         per_kept_byte_ms=per_kept_byte,
         per_displaced_byte_ms=per_displaced_byte,

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.cost_model.containers import containers_of
+from planner.cost_model.containers import containers_of, embedding_of
 from planner.cost_model.context import Context
 from planner.cost_model.estimates import DeviceModel, Floats
 from planner.cost_model.features import WorkFormula, family_of
+from planner.cost_model.pass_counts import code_distances
 from planner.cost_model.traffic import TABLE_KINDS, behind
 from profiles.component import Component
 from representations.components import PlacedComponent, components_of
@@ -42,6 +43,7 @@ COLUMNS = (
     "components",
     "containers",
     "families",
+    "code_distance",
     "table_bytes",
     "traffic_bytes",
     "flops",
@@ -50,8 +52,7 @@ COLUMNS = (
 LATENCIES = 4
 FAMILIES = COLUMNS.index("families")
 _BITS = 64
-# Paths of embeddings in both architectures.
-_EMBEDDINGS = ("embeddings.", "sparse_arch.")
+_EMBEDDING = "embeddings.0"
 Zipf = Mapping[str, float] | float
 
 
@@ -86,7 +87,7 @@ def embedding_part(feature: Feature, spec: EmbeddingSpec, batch: int, zipf: Zipf
     at_batch, single = (
         list(
             embedding_components(
-                Place(path=_EMBEDDINGS[0] + "0", feature=feature, batch=samples, zipf=exponent_of(zipf, feature)), spec
+                Place(path=_EMBEDDING, feature=feature, batch=samples, zipf=exponent_of(zipf, feature)), spec
             )
         )
         for samples in (batch, 1)
@@ -109,8 +110,7 @@ def group_part(features: Sequence[Feature], spec: TableSpec, batch: int, zipf: Z
 def dense_part(spec: ModelSpec, batch: int, zipf: Zipf, work: WorkFormula) -> Part:
     """All of a model but its embeddings."""
     at_batch, single = (
-        [one for one in components_of(spec, samples, zipf=zipf) if not one.path.startswith(_EMBEDDINGS)]
-        for samples in (batch, 1)
+        [one for one in components_of(spec, samples, zipf=zipf) if not embedding_of(one.path)] for samples in (batch, 1)
     )
     return Part(
         components=tuple(one.component for one in at_batch),
@@ -176,7 +176,8 @@ class PartPrices:
                 traffic_bytes += moved
             if not self._is_apart(one):
                 latencies = [total + own for total, own in zip(latencies, self._known[one], strict=True)]
-        counts = (float(len(part.components)), float(part.containers), 0.0)
+        distance = sum(code_distances([family_of(one) for one in part.components]))
+        counts = (float(len(part.components)), float(part.containers), 0.0, float(distance))
         return [*latencies, *counts, table_bytes, traffic_bytes, part.flops, float(part.parameter_bytes)]
 
     def _is_apart(self, component: Component) -> bool:

@@ -94,6 +94,7 @@ def fitted() -> CostModel:
         per_component_ms=0.003,
         per_container_ms=0.02,
         per_family_ms=0.01,
+        per_distance_ms=0.003,
         per_byte_ms=2e-8,
         per_kept_byte_ms=1e-7,
         per_displaced_byte_ms=1e-7,

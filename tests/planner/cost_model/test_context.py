@@ -67,12 +67,19 @@ def test_what_displaced_tables_cost_is_recovered() -> None:
 def test_what_cold_code_and_activations_cost_is_recovered() -> None:
     rng = np.random.default_rng(0)
     alone, moved = np.exp(rng.uniform(-2, 3, 40)), np.exp(rng.uniform(8, 18, 40))
-    families, kept = rng.integers(2, 12, 40).astype(np.float64), np.minimum(moved, 2e6)
-    measured = 1.1 * alone + 0.02 * families + 1e-7 * moved + 5e-7 * kept
-    counts = {"families": families, "traffic_bytes": moved, "kept_bytes": kept}
+    families, distance = rng.integers(2, 12, (2, 40)).astype(np.float64)
+    kept = np.minimum(moved, 2e6)
+    measured = 1.1 * alone + 0.02 * families + 0.004 * distance + 1e-7 * moved + 5e-7 * kept
+    counts = {"families": families, "code_distance": distance, "traffic_bytes": moved, "kept_bytes": kept}
     context = fit_context(sums_of(measured, alone, np.zeros(40), np.repeat(np.arange(10), 4), **counts))
-    found = (context.stretch, context.per_family_ms, context.per_byte_ms, context.per_kept_byte_ms)
-    assert found == pytest.approx((1.1, 0.02, 1e-7, 5e-7), rel=0.05)
+    found = (
+        context.stretch,
+        context.per_family_ms,
+        context.per_distance_ms,
+        context.per_byte_ms,
+        context.per_kept_byte_ms,
+    )
+    assert found == pytest.approx((1.1, 0.02, 0.004, 1e-7, 5e-7), rel=0.05)
 
 
 def test_models_that_cost_their_sum_need_none() -> None:
