@@ -50,8 +50,10 @@ def local_devices() -> tuple[LocalDevice, ...]:
     return (processor, *(_cuda_device(index) for index in range(count)))
 
 
-def resolve_device(name: str) -> LocalDevice:
+def resolve_device(name: str, *, what: str = "device") -> LocalDevice:
     """The local device called `local-cpu`, `cpu`, `cuda`, `cuda:N`, or by the catalogue name of a GPU that is here.
+
+    `what` is the option or key that complaints name.
 
     Raises:
         InputError: a CUDA device or a catalogue device that this machine does not have.
@@ -66,8 +68,8 @@ def resolve_device(name: str) -> LocalDevice:
             return device
     here = ", ".join(f"{device.name} ({device.torch_name})" for device in devices)
     if match or wanted in catalogue():
-        raise InputError(f"device: {name!r} is not on this machine, which has {here}")
-    raise UnknownNameError("device", name, [device.name for device in devices])
+        raise InputError(f"{what}: {name!r} is not on this machine, which has {here}")
+    raise UnknownNameError(what, name, [device.name for device in devices])
 
 
 def catalogue_name(processor: str) -> str:

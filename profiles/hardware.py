@@ -92,11 +92,11 @@ def catalogue() -> Mapping[str, Hardware]:
     return {LOCAL_CPU: local_cpu(), **entries}
 
 
-def get_hardware(name: str) -> Hardware:
-    """The device of that name; an `UnknownNameError` lists the known ones."""
+def get_hardware(name: str, *, what: str = "kind") -> Hardware:
+    """The device of that name; an `UnknownNameError` names the option or key `what`, and lists the known ones."""
     known = catalogue()
     if name not in known:
-        raise UnknownNameError("kind", name, known)
+        raise UnknownNameError(what, name, known)
     return known[name]
 
 

@@ -67,3 +67,10 @@ def test_importing_a_package_loads_no_heavy_library(package: str) -> None:
     script = f"import {package}, sys; print([name for name in {HEAVY!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True, cwd=ROOT)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_review_imports_no_library_that_only_fits_or_studies_need() -> None:
+    unwanted = ("sklearn", "scipy", "planner.pipeline", "planner.search", "planner.distributed", "serving_sim")
+    script = f"import planner.review.latencies, sys; print([name for name in {unwanted!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True, cwd=ROOT)
+    assert done.stdout.strip() == "[]"

@@ -130,7 +130,7 @@ def _run_suite(folder: Path, device: str, threads: int, *, is_quick: bool, json:
     from profiles.store import ProfileStore
     from profiles.sweep_options import SweepOptions
 
-    local = resolve_device(device)
+    local = resolve_device(device, what="--device")
     memory_bytes = catalogue().get(local.name, local_cpu()).memory_bytes
     cases = suite_cases(is_accelerator=local.is_cuda, memory_bytes=memory_bytes, is_quick=is_quick)
     options = SweepOptions(threads=threads, seconds_per_visit=0.002 if is_quick else 0.1, group_size=8)

@@ -150,7 +150,7 @@ class _Request:
         from profiles.providers import find_target
         from profiles.walk import profile_target
 
-        place = None if self.ray else resolve_device(self.device).torch_device
+        place = None if self.ray else resolve_device(self.device, what="--device").torch_device
         target = find_target(self.target)
         with _progress(f"profiling {self.target}") as progress:
             if place is None:

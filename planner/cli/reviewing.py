@@ -158,10 +158,7 @@ def _devices(
 
     own = {device.name: device for device in subject.devices}
     wanted = list(dict.fromkeys(names)) if names else list(own) or ["local-cpu"]
-    try:
-        devices = [own.get(name) or DeviceSection(name=name, kind=_kind(name)) for name in wanted]
-    except InputError as error:
-        raise InputError(f"--device: {error}") from error
+    devices = [own.get(name) or DeviceSection(name=name, kind=_kind(name)) for name in wanted]
     for option, amounts in (("--price", prices), ("--power", powers)):
         if unknown := set(amounts) - set(wanted):
             raise InputError(f"{option}: {min(unknown)!r} is none of the devices ({', '.join(wanted)})")
@@ -176,9 +173,11 @@ def _devices(
 
 
 def _kind(name: str) -> str:
-    """The catalogue's name of a device that torch's name means."""
+    """The catalogue's name of a device, which may go by torch's."""
+    from profiles.hardware import get_hardware
+
     if name == "cpu" or name.startswith("cuda"):
         from profiles.devices import resolve_device
 
-        return resolve_device(name).name
-    return name
+        name = resolve_device(name, what="--device").name
+    return get_hardware(name, what="--device").name

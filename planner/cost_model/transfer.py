@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.cost_model.accuracy import ErrorSummary, summarise_errors
+from planner.cost_model.catalogue import RooflineDeviceModel
 from planner.cost_model.device_roof import DeviceRoof
 from planner.cost_model.eager import launches_of
 from planner.cost_model.estimates import DeviceModel, Estimates, Floats, LatencyProvenance
@@ -27,7 +28,14 @@ from profiles.errors import InputError
 from profiles.hardware import Hardware
 from profiles.units import MS_PER_S
 
-__all__ = ["TransferError", "TransferredDeviceModel", "achieved_roof", "is_transferable", "transfer_error"]
+__all__ = [
+    "TransferError",
+    "TransferredDeviceModel",
+    "achieved_roof",
+    "estimated_model",
+    "is_transferable",
+    "transfer_error",
+]
 
 # Stands in for an error that was never measured.
 _ASSUMED_HALF_WIDTH = math.log(2)
@@ -52,6 +60,29 @@ def is_transferable(source: FittedDeviceModel, hardware: Hardware) -> bool:
     family = source.hardware.family if source.hardware else "cpu"
     is_plain = hardware.units == 1 and not hardware.on_chip_bytes
     return is_plain and family == hardware.family and any(source.work(one).flops for one in source.rows.components)
+
+
+def estimated_model(
+    hardware: Hardware, measured: Mapping[str, DeviceModel], work: WorkFormula, *, power_w: float | None = None
+) -> DeviceModel:
+    """Of a device that nobody measured: from a measured one of its class where there is one, else as published.
+
+    Raises:
+        InputError: a device of which nothing is published.
+    """
+    published = RooflineDeviceModel(hardware=hardware, work=work, power_w=power_w)
+    for name, model in measured.items():
+        if isinstance(model, FittedDeviceModel) and is_transferable(model, hardware):
+            return TransferredDeviceModel(
+                source=model,
+                source_name=name,
+                source_roof=achieved_roof(model),
+                roof=published.roof,
+                hardware=hardware,
+                work=work,
+                power_w=power_w,
+            )
+    return published
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

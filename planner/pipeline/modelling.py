@@ -1,9 +1,7 @@
 """Fit the cost model of a study's devices, and find how far it can be trusted."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 
-from planner.cost_model.catalogue import RooflineDeviceModel
 from planner.cost_model.component_errors import component_errors, profile_in_situ
 from planner.cost_model.composition import CostModel
 from planner.cost_model.context import Context
@@ -14,7 +12,7 @@ from planner.cost_model.in_situ import InSituErrors
 from planner.cost_model.model import FittedDeviceModel, fit_device_model, naming_source
 from planner.cost_model.noise import remeasure_with
 from planner.cost_model.training_rows import WHOLE_MODELS, component_of
-from planner.cost_model.transfer import TransferredDeviceModel, achieved_roof, is_transferable
+from planner.cost_model.transfer import estimated_model
 from planner.cost_model.unseen import UnseenDeviceModel
 from planner.cost_model.validation import ValidationReport, validate
 from planner.cost_model.whole_models import MeasuredModel, stored_whole_models
@@ -35,7 +33,7 @@ from profiles.store import ProfileStore
 from representations.components import components_of, work_of
 from representations.provider import RecommendationProvider
 
-__all__ = ["device_rows", "estimated_model", "fit_cost_model", "validate_study"]
+__all__ = ["device_rows", "fit_cost_model", "validate_study"]
 
 
 def device_rows(study: Study, workspace: Workspace, kind: str) -> tuple[ComponentProfile, ...]:
@@ -66,7 +64,11 @@ def fit_cost_model(study: Study, data: StudyData, workspace: Workspace) -> CostM
             contexts |= dict.fromkeys([device.name for device in devices], context_of(fitted, whole, data.zipf))
         elif kind == LOCAL_CPU:
             raise InputError(f"{_sources(study, workspace)}: there are none of this machine yet: sweep first")
-    estimated = {device.name: estimated_model(device, models) for device in study.devices if device.name not in models}
+    estimated = {
+        device.name: estimated_model(device.hardware, models, work_of, power_w=device.power_w)
+        for device in study.devices
+        if device.name not in models
+    }
     return CostModel(models={**models, **estimated}, contexts=contexts)
 
 
@@ -145,24 +147,3 @@ def _sources(study: Study, workspace: Workspace) -> str:
 
 def _power(device: DeviceSection) -> float | None:
     return device.power_w if device.power_w is not None else device.hardware.tdp_w
-
-
-def estimated_model(device: DeviceSection, measured: Mapping[str, DeviceModel]) -> DeviceModel:
-    """Of a device that nobody measured: from a measured one of its class where there is one, else as published.
-
-    Raises:
-        InputError: a device of which nothing is published.
-    """
-    published = RooflineDeviceModel(hardware=device.hardware, work=work_of, power_w=device.power_w)
-    for name, model in measured.items():
-        if isinstance(model, FittedDeviceModel) and is_transferable(model, device.hardware):
-            return TransferredDeviceModel(
-                source=model,
-                source_name=name,
-                source_roof=achieved_roof(model),
-                roof=published.roof,
-                hardware=device.hardware,
-                work=work_of,
-                power_w=device.power_w,
-            )
-    return published

@@ -15,6 +15,7 @@ CellKind = Literal[
     "number",
     "integer",
     "ms",
+    "joules",
     "bytes",
     "flops",
     "percent",

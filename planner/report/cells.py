@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from planner.report.blocks import CellKind
-from profiles.units import format_bytes, format_count, format_ms
+from profiles.units import format_bytes, format_count, format_joules, format_ms
 
 __all__ = [
     "UNKNOWN",
@@ -95,6 +95,7 @@ _FORMATS: Mapping[str, Callable[[Any], str]] = {
     "bytes": format_bytes,
     "flops": format_count,
     "integer": lambda value: f"{value:,}",
+    "joules": format_joules,
     "money": format_money,
     "ms": format_ms,
     "number": format_number,

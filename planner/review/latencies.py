@@ -12,7 +12,7 @@ from planner.cost_model.model import FittedDeviceModel, fit_device_model, naming
 from planner.cost_model.replaced_rows import replaced_notes
 from planner.cost_model.traffic import in_context
 from planner.cost_model.training_rows import WHOLE_MODELS, component_of
-from planner.pipeline.modelling import estimated_model
+from planner.cost_model.transfer import estimated_model
 from planner.progress import Progress
 from planner.review.reviewed_device import ReviewedDeviceModel, cut_to_fit
 from planner.review.subject import Subject
@@ -153,7 +153,7 @@ def _estimated(device: DeviceSection, found: Mapping[str, SourcedModel]) -> Devi
     if not device.hardware.bandwidth_bytes_per_s > 0:
         return None
     fitted = {name: one.model.fitted for name, one in found.items() if isinstance(one.model, ReviewedDeviceModel)}
-    return estimated_model(device, fitted)
+    return estimated_model(device.hardware, fitted, work_of, power_w=device.power_w)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

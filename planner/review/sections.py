@@ -30,9 +30,7 @@ _DEVICE_COLUMNS = (
     Column(key="interval", title="90 % interval", kind="range", graded=True),
     Column(key="provenance", title="Latency is", kind="provenance"),
     Column(key="samples_per_s", title="Samples/s", kind="rate", graded=True, note=_SPEED),
-    Column(
-        key="joules_per_million", title="J / million", kind="number", graded=True, note="joules per million samples"
-    ),
+    Column(key="joules_per_million", title="Energy", kind="joules", graded=True, note="per million samples"),
     Column(key="energy_label", title="Energy is"),
     Column(key="cost_per_million", title="Cost", kind="money", graded=True, note=_COST),
     Column(key="price_per_hour", title="Price/h", kind="money", note="given, never from a list"),
@@ -54,7 +52,7 @@ _COMPONENT_COLUMNS = (
     Column(key="parameter_bytes", title="Parameters", kind="bytes", note="exact"),
     Column(key="mfu", title="MFU", kind="percent", graded=True, note="FLOP/s over the device's dense peak"),
     Column(key="bandwidth_share", title="Bandwidth", kind="percent", graded=True, note="bytes/s over the published"),
-    Column(key="microjoules", title="µJ", kind="number", graded=True, note="of a pass"),
+    Column(key="energy_j", title="Energy", kind="joules", graded=True, note="of a pass"),
     Column(key="cost_per_million", title="Cost", kind="money", graded=True, note="per million samples"),
 )
 _CHANGE_COLUMNS = (
@@ -218,7 +216,6 @@ def _component_table(device: str, rows: Sequence[Row], devices: int) -> Table:
             **row,
             "size": row["size"].replace(" ", "\u00a0"),
             "interval": _interval(row["low_ms"], row["high_ms"]),
-            "microjoules": None if row["energy_j"] is None else row["energy_j"] * 1e6,
         }
         for row in own
     )

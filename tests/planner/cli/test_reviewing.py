@@ -58,7 +58,8 @@ def test_a_study_s_candidate_is_reviewed_on_the_study_s_devices(
     ("arguments", "message"),
     [
         (("dlrm-kagle",), "did you mean 'dlrm-kaggle'?"),
-        (("dlrm-flights", "--device", "v1000"), "error: --device: kind: unknown name 'v1000'"),
+        (("dlrm-flights", "--device", "v1000"), "error: --device: unknown name 'v1000'"),
+        (("dlrm-flights", "--device", "cuda:99"), "error: --device: 'cuda:99' is not on this machine"),
         (("dlrm-flights", "--device", "v1000"), "did you mean 'v100'?"),
         (("dlrm-flights", "--device", "v100", "--profiles", __file__), "test_reviewing.py is a file"),
         (("dlrm-flights", "--price", "v100=1"), "--price: 'v100' is none of the devices (local-cpu)"),

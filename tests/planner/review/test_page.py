@@ -1,4 +1,5 @@
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -7,6 +8,7 @@ import polars as pl
 import pytest
 from playwright.sync_api import Browser
 
+from planner.report.cells import format_value
 from planner.review.comparison import compare_reviews
 from planner.review.page import SCHEMA, write_review
 from planner.review.sections import review_answer, review_sections
@@ -58,6 +60,16 @@ def test_a_change_against_the_total_is_no_cause_of_it() -> None:
 def test_without_another_target_there_is_no_comparison() -> None:
     sections = review_sections(review_of(SPEC, CPU), None)
     assert [section.anchor for section in sections] == ["devices", "components", "provenance"]
+
+
+def test_energy_reads_in_units_and_never_with_an_exponent() -> None:
+    sections = review_sections(review_of(SPEC, GPU), None)
+    tables = [table for section in sections for table in section.tables]
+    columns = [(table, column) for table in tables for column in table.columns if column.title == "Energy"]
+    assert [table.name for table, _ in columns] == ["devices", "components_table"]
+    for table, column in columns:
+        texts = [format_value(row[column.key], column.kind) for row in table.rows]
+        assert all(re.fullmatch(r"[\d.]+ [nµmkM]?J", text) for text in texts), texts
 
 
 @pytest.fixture(scope="module")
