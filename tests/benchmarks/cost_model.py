@@ -41,8 +41,8 @@ The components of the quickstart study's candidates, measured on this machine wi
 in one sweep with a fixed space-filling design of six kinds of components and with whole models of each representation.
 All are visited in turn until twice as many visits as a study's were made while the core was quiet, as far as patience
 goes (docs/measuring.md); whole models, which are few, three times as often. A component is predicted by models that
-never saw its shape (five folds). The forms of the model were chosen on earlier runs; all rows here were measured
-anew."""
+never saw its shape (five folds). The forms of the model were chosen on earlier runs (the reuse distance of code in
+contexts on the whole models of the run of 2026-12-01 on an EPYC); all rows here were measured anew."""
 _MEANING = """\
 - **noise floor**: how far a second measurement of the same components is from the first. No model can be held to less;
   where the floor is high the machine was unquiet, and the errors below it say little of the model.
