@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -31,6 +32,9 @@ class Component:
             raise InputError(f"component {self.kind!r}: batch must be >= 1, but got {self.batch}")
         if list(self.shape) != sorted(self.shape):
             raise InputError(f"component {self.kind!r}: shape must be sorted by name, but got {self.shape}")
+        for name, size in self.shape:
+            if not isinstance(size, str) and not 0 <= size < math.inf:
+                raise InputError(f"component {self.kind!r}: {name} must be finite and >= 0, but got {size}")
 
     def __getitem__(self, name: str) -> Scalar:
         return dict(self.shape)[name]

@@ -53,3 +53,9 @@ def test_bad_components_are_refused() -> None:
         make_component("linear", 0)
     with pytest.raises(InputError, match="shape must be sorted"):
         Component(kind="linear", batch=1, shape=(("b", 1), ("a", 1)))
+
+
+@pytest.mark.parametrize("size", [-3, float("nan"), float("inf")])
+def test_a_size_that_nothing_can_have_is_refused(size: float) -> None:
+    with pytest.raises(InputError, match=f"component 'linear': in_features must be finite and >= 0, but got {size}"):
+        make_component("linear", 4, {"in_features": size, "out_features": 3})
