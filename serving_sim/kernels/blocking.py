@@ -12,7 +12,7 @@ import numpy as np
 
 from serving_sim.kernels.arrays import Floats, Ints, PathTables
 from serving_sim.kernels.chance import chance_in_time
-from serving_sim.kernels.compiled import compiled_within
+from serving_sim.kernels.compiled import compiled_borrowing, compiled_within
 from serving_sim.kernels.market import LOSS_COUNTS, LOSSES, LOST, LUMP_MS, SIZE_BINS, Market, Room
 
 __all__ = ["blocking_cost", "note_room"]
@@ -22,7 +22,7 @@ __all__ = ["blocking_cost", "note_room"]
 _UNEVENNESS, _CAUTION, _LOGISTIC = 4.0, 2.0, 1.7
 
 
-@compiled_within
+@compiled_borrowing
 def _best(size: int, sla_ms: float, price_D: Floats, tables: PathTables) -> float:
     """The most that a query earns at these prices, 0 where nothing."""
     service_ms_SP, ratio_P, device_P, accuracy_P, chance_PG = tables
@@ -34,7 +34,7 @@ def _best(size: int, sla_ms: float, price_D: Floats, tables: PathTables) -> floa
     return best
 
 
-@compiled_within
+@compiled_borrowing
 def _cheapest(size: int, price_D: Floats, tables: PathTables) -> tuple[float, float]:
     """The least that a service costs at these prices, and how long it is."""
     service_ms_SP, ratio_P, device_P, _, _ = tables
@@ -46,7 +46,7 @@ def _cheapest(size: int, price_D: Floats, tables: PathTables) -> tuple[float, fl
     return (least, least_ms) if least < np.inf else (0.0, 0.0)
 
 
-@compiled_within
+@compiled_borrowing
 def _note_slack(class_: int, size: int, sla_ms: float, tables: PathTables, room: Room) -> None:
     """The wait that a query of that size bears on each device."""
     service_ms_SP, ratio_P, device_P, _, _ = tables
@@ -86,7 +86,7 @@ def note_room(market: Market, span_ms: float, sla_ms_C: Floats, tables: PathTabl
         room.share_D[device] = crowded_D[device] * span_ms / cost if cost > 0 else 1.0
 
 
-@compiled_within
+@compiled_borrowing
 def _lost_while_blocked_ms(
     class_: int, device: int, before_ms: float, end_ms: float, servers_D: Ints, room: Room
 ) -> float:
@@ -121,7 +121,7 @@ def _lost_while_blocked_ms(
     return certain_ms + left_ms / (1.0 + math.exp(-_LOGISTIC * max(min(z, 20.0), -20.0)))
 
 
-@compiled_within
+@compiled_borrowing
 def blocking_cost(device: int, wait_ms: float, service_ms: float, crowded: float, servers_D: Ints, room: Room) -> float:
     """Correct predictions that a service on the device is expected to cost those who come while it lasts.
 

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from serving_sim.kernels.arrays import Floats
-from serving_sim.kernels.compiled import compiled_helper
+from serving_sim.kernels.compiled import compiled_borrowing
 
 __all__ = ["chance_in_time", "chance_row"]
 
@@ -23,13 +23,13 @@ _MOST_DEVIATIONS, _LEAST_EXPONENTIAL, _MOST_EXPONENTIAL = 4.0, 1e-4, 10.0
 _MANTISSA = 2.0**52
 
 
-@compiled_helper
+@compiled_borrowing
 def _octaves(factor: float) -> float:
     """A straight line between powers of two: the logarithm to base 2, nearly, without one. The factor is above 0."""
     return float(np.float64(factor).view(np.int64) / _MANTISSA)
 
 
-@compiled_helper
+@compiled_borrowing
 def chance_in_time(path: int, latency_ms: float, service_ms: float, sla_ms: float, chance_PG: Floats) -> float:
     """The share of the queries that are done by the SLA, of those whose service of `service_ms` on average is expected
     to end by `latency_ms`; the wait is taken as certain.

@@ -12,7 +12,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar
 
 from numba import njit
 
-__all__ = ["Compiled", "compiled", "compiled_helper", "compiled_within", "inlined"]
+__all__ = ["Compiled", "compiled", "compiled_borrowing", "compiled_helper", "compiled_within", "inlined"]
 
 _Taken = ParamSpec("_Taken")
 _Given_co = TypeVar("_Given_co", covariant=True)
@@ -57,6 +57,15 @@ def compiled_helper(function: Callable[_Taken, _Given_co]) -> Compiled[_Taken, _
     return dispatcher
 
 
+def compiled_borrowing(function: Callable[_Taken, _Given_co]) -> Compiled[_Taken, _Given_co]:
+    """As `compiled_helper`, of a function that makes no arrays: it counts no references, to none of those it is given.
+
+    A reference counted is an atomic addition, and an array that is taken out of a tuple counts twice.
+    """
+    dispatcher: Compiled[_Taken, _Given_co] = _cached(function, error_model="numpy", _nrt=False)
+    return dispatcher
+
+
 def inlined(function: Callable[_Taken, _Given_co]) -> Compiled[_Taken, _Given_co]:
     """Of a function whose code is to stand where it is called."""
     dispatcher: Compiled[_Taken, _Given_co] = _cached(function, inline="always")
@@ -64,7 +73,8 @@ def inlined(function: Callable[_Taken, _Given_co]) -> Compiled[_Taken, _Given_co
 
 
 def _cached(function: Callable[..., Any], **options: Any) -> Any:
-    dispatcher: Any = njit(cache=True, nogil=True, **options)(function)
+    # What is not said here a function takes from whoever calls it first.
+    dispatcher: Any = njit(cache=True, nogil=True, **{"_nrt": True, **options})(function)
     # numba has no public way to say what a cached function depends on.
     dispatcher._cache._cache_file._source_stamp = _digest_of_kernels()  # noqa: SLF001 (the only way)
     return dispatcher

@@ -8,13 +8,13 @@ import numpy as np
 from serving_sim.kernels.arrays import REFUSAL, Floats, Ints, PathTables
 from serving_sim.kernels.blocking import blocking_cost
 from serving_sim.kernels.chance import chance_in_time
-from serving_sim.kernels.compiled import compiled_helper
+from serving_sim.kernels.compiled import compiled_borrowing
 from serving_sim.kernels.market import IDLE_SHARE, MOST_FOR_LOSSES, TRIFLE, URGENCY, WAIT_WEIGHT, Room
 
 __all__ = ["charge_blocking", "charge_devices", "note_rests", "pick", "weigh_paths"]
 
 
-@compiled_helper
+@compiled_borrowing
 def charge_devices(
     wait_ms_D: Floats,
     options_O: Floats,
@@ -41,7 +41,7 @@ def charge_devices(
     return least
 
 
-@compiled_helper
+@compiled_borrowing
 def weigh_paths(
     query: tuple[int, float],
     wait_ms_D: Floats,
@@ -78,7 +78,7 @@ def weigh_paths(
     return best_short, best_long, earliest
 
 
-@compiled_helper
+@compiled_borrowing
 def note_rests(
     now_ms: float,
     free_ms_DC: Floats,
@@ -103,7 +103,7 @@ def note_rests(
                 rest_ms_DC[device, server] += behind_ms
 
 
-@compiled_helper
+@compiled_borrowing
 def charge_blocking(
     query: tuple[int, float],
     best: float,
@@ -134,7 +134,7 @@ def charge_blocking(
     return best
 
 
-@compiled_helper
+@compiled_borrowing
 def pick(size: int, best: float, path_E: Ints, weighed_E: tuple[Floats, Floats]) -> int:
     """Of the paths that earn `best`, but for a trifle, the earliest; -1 where the query would be late on all."""
     (latency_ms_E, gain_E), enough = weighed_E, best - TRIFLE * size

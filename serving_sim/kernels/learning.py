@@ -8,14 +8,14 @@ Shape suffixes as in `arrays`; DC servers of a device.
 """
 
 from serving_sim.kernels.arrays import MOST_WAITING, Floats, Ints, WaitingArrays
-from serving_sim.kernels.compiled import compiled_helper
+from serving_sim.kernels.compiled import compiled_borrowing
 from serving_sim.kernels.market import FORGETS, TABLE_COUNTS, LearnedArrays
 from serving_sim.kernels.serving import expected_wait_ms
 
 __all__ = ["look", "note_priced_query"]
 
 
-@compiled_helper
+@compiled_borrowing
 def _learn(device: int, server: int, learned: LearnedArrays) -> None:
     """A query is done: hold its service time against its path's table."""
     observed_P, tabled_P, ratio_P, _, _, begun_factor_DC, begun_path_DC = learned
@@ -26,7 +26,7 @@ def _learn(device: int, server: int, learned: LearnedArrays) -> None:
         ratio_P[path] = (observed_P[path] + TABLE_COUNTS) / (tabled_P[path] + TABLE_COUNTS)
 
 
-@compiled_helper
+@compiled_borrowing
 def _start_waiting(device: int, now_ms: float, waiting: WaitingArrays, learned: LearnedArrays) -> None:
     """As that function of `serving`; learns from what was before on the server."""
     _, _, _, factor_DW, path_DW, begun_factor_DC, begun_path_DC = learned
@@ -44,7 +44,7 @@ def _start_waiting(device: int, now_ms: float, waiting: WaitingArrays, learned: 
     first_D[device], count_D[device], work_ms_D[device] = first, count, work_ms
 
 
-@compiled_helper
+@compiled_borrowing
 def look(
     now_ms: float,
     servers_D: Ints,
@@ -66,7 +66,7 @@ def look(
             wait_ms_D[device] = max(0.0, (now_ms + expected_ms) - now_ms)
 
 
-@compiled_helper
+@compiled_borrowing
 def note_priced_query(
     place: tuple[int, int, int],
     now_ms: float,

@@ -8,7 +8,7 @@ Shape suffixes as in `arrays`; R rows (class x bin of sizes), G figures, O optio
 import numpy as np
 
 from serving_sim.kernels.arrays import REFUSAL, Chunk, Floats, Ints, PathArrays, Queues, Rule, Waiting
-from serving_sim.kernels.compiled import compiled_helper
+from serving_sim.kernels.compiled import compiled_borrowing, compiled_helper
 from serving_sim.kernels.conditions import condition_on
 from serving_sim.kernels.earning import charge_blocking, charge_devices, note_rests, pick, weigh_paths
 from serving_sim.kernels.learning import look, note_priced_query
@@ -18,14 +18,14 @@ from serving_sim.kernels.prices import add_to_mix, renew
 __all__ = ["serve_priced"]
 
 
-@compiled_helper
+@compiled_borrowing
 def _accepted(path: int, gain: float, earliest: int, refuses: float) -> int:
     if refuses > 0:
         return path if gain >= 0.0 else REFUSAL
     return path if path >= 0 else earliest
 
 
-@compiled_helper
+@compiled_borrowing
 def _occupy(
     device: int, until_ms: float, servers_D: Ints, free_ms_DC: Floats, next_ms_D: Floats, next_server_D: Ints
 ) -> None:
@@ -38,23 +38,23 @@ def _occupy(
     next_server_D[device], next_ms_D[device] = soonest, free_ms_DC[device, soonest]
 
 
-# As in `serving`, helpers take bare arrays, unpacked once per chunk.
-@compiled_helper
-def serve_priced(
+@compiled_borrowing
+def _serve(
     chunk: Chunk,
-    count: int,
-    gap_ms: float,
+    part: tuple[int, float, bool],
     rule: Rule,
     paths: PathArrays,
     queues: Queues,
     waiting: Waiting,
     market: Market,
+    room_X: tuple[Floats, Floats, Floats, tuple[Floats, Floats]],
 ) -> None:
-    """Price, route and serve the first `count` queries of the chunk; fills its arrival, start, service and path.
-
-    A query that would earn nothing, or be late on every path, is refused where the options say so (path -1).
+    """As `serve_priced`. `part` is its count and gap, and whether a wait has to be estimated. There is room for what is
+    worked out for one query (waits and charges of devices, SLAs of classes, latencies and gains of paths), so that no
+    array is made.
     """
-    _, path_E, _, limit_ms_CE, _, options_O, chance_PG = rule
+    count, gap_ms, estimates = part
+    _, path_E, _, _, _, options_O, chance_PG = rule
     service_ms_SP, device_P, spread_P, accuracy_P, _, _, servers_D, uncertain_D, conditions_PF = paths
     free_ms_DC, next_ms_D, next_server_D, _, clock_ms, residual_D = queues
     price_D, crowded_D, _, weight_R, samples_R, figures_G = market[:6]
@@ -65,10 +65,9 @@ def serve_priced(
     gap_N, size_N, class_N, factor_KN, arrival_ms_N, start_ms_N, service_ms_N, _, path_N = chunk
     tables = (service_ms_SP, ratio_P, device_P, accuracy_P, chance_PG)
     least_ms_D, rest_ms_DC = room.least_ms_D, room.rest_ms_DC
-    wait_ms_D, charge_D, sla_ms_C = np.zeros(servers_D.size), np.zeros(servers_D.size), limit_ms_CE[:, 0].copy()
-    weighed_E = np.zeros(path_E.size), np.zeros(path_E.size)
+    wait_ms_D, charge_D, sla_ms_C, weighed_E = room_X
     now_ms, crowd, lost, lost_rate = clock_ms[0], figures_G[CROWD], figures_G[LOST], 1.0 / options_O[MEMORY_QUERIES]
-    crowd_rate, losses, estimates = 4.0 * lost_rate, room.figures_F[LOSSES], uncertain_D.any()
+    crowd_rate, losses = 4.0 * lost_rate, room.figures_F[LOSSES]
     for query in range(count):
         gap, size, class_ = gap_N[query] * gap_ms, size_N[query], class_N[query]
         now_ms += gap
@@ -109,3 +108,24 @@ def serve_priced(
         _occupy(device, start_ms + service_ms, servers_D, free_ms_DC, next_ms_D, next_server_D)
         start_ms_N[query], service_ms_N[query] = start_ms, service_ms
     clock_ms[0], figures_G[CROWD], figures_G[LOST] = now_ms, crowd, lost
+
+
+@compiled_helper
+def serve_priced(
+    chunk: Chunk,
+    count: int,
+    gap_ms: float,
+    rule: Rule,
+    paths: PathArrays,
+    queues: Queues,
+    waiting: Waiting,
+    market: Market,
+) -> None:
+    """Price, route and serve the first `count` queries of the chunk; fills its arrival, start, service and path.
+
+    A query that would earn nothing, or be late on every path, is refused where the options say so (path -1).
+    """
+    devices, entries, sla_ms_C = paths.servers_D.size, rule.path_E.size, rule.limit_ms_CE[:, 0].copy()
+    part = count, gap_ms, bool(paths.uncertain_D.any())
+    room_X = np.zeros(devices), np.zeros(devices), sla_ms_C, (np.zeros(entries), np.zeros(entries))
+    _serve(chunk, part, rule, paths, queues, waiting, market, room_X)

@@ -13,7 +13,7 @@ import numpy as np
 from serving_sim.kernels.arrays import Chunk, Floats, Ints, PathArrays, PathTables, Rule
 from serving_sim.kernels.blocking import note_room
 from serving_sim.kernels.chance import chance_in_time
-from serving_sim.kernels.compiled import compiled, compiled_helper
+from serving_sim.kernels.compiled import compiled, compiled_borrowing, compiled_helper
 from serving_sim.kernels.market import CROWDED_LOAD, MEMORY_QUERIES, SIZE_BINS, Market
 
 __all__ = ["add_to_mix", "note_mix", "renew", "renew_prices", "until_renewal"]
@@ -26,7 +26,7 @@ _LOWEST_SHARE = 1e-6
 _HALF_OCTAVES, _FIRST_HALF_OCTAVE = 51, 2 * 1023
 
 
-@compiled_helper
+@compiled_borrowing
 def _bin(size: int) -> int:
     """Two to an octave: what a float keeps above the second bit of its fraction."""
     return int((np.float64(size).view(np.int64) >> _HALF_OCTAVES) - _FIRST_HALF_OCTAVE)
@@ -60,7 +60,7 @@ def _offers(
     return filled_R, service_ms_RP, worth_RP, chance_RP
 
 
-@compiled_helper
+@compiled_borrowing
 def _demand(
     offers_R: tuple[Floats, Floats, Floats, Floats], device_P: Ints, price_D: Floats, used_ms_D: Floats
 ) -> float:
@@ -140,7 +140,7 @@ def renew(
         figures_G[_SPAN_MS] *= kept
 
 
-@compiled_helper
+@compiled_borrowing
 def add_to_mix(class_: int, size: int, gap_ms: float, weight_R: Floats, samples_R: Floats, figures_G: Floats) -> bool:
     """Add a query to the mix that prices are made for; whether new prices are due."""
     row = class_ * SIZE_BINS + _bin(size)

@@ -21,7 +21,7 @@ from serving_sim.kernels.arrays import (
     Waiting,
     WaitingArrays,
 )
-from serving_sim.kernels.compiled import compiled, compiled_helper
+from serving_sim.kernels.compiled import compiled, compiled_borrowing
 from serving_sim.kernels.conditions import condition_on
 
 __all__ = [
@@ -34,9 +34,8 @@ __all__ = [
 ]
 
 
-# Helpers take bare arrays, unpacked once per chunk: taking one out of a tuple costs a reference count per query. None
-# stands where it is called, as references are counted too in a function of many branches.
-@compiled_helper
+# No helper stands where it is called: a loop of many branches counts references, a helper without new arrays none.
+@compiled_borrowing
 def _first_tier(
     rule_E: tuple[Ints, Ints, Ints, Floats, Floats],
     size: int,
@@ -60,7 +59,7 @@ def _first_tier(
     return int(best)
 
 
-@compiled_helper
+@compiled_borrowing
 def _soonest(free_ms_C: Floats, servers: int) -> int:
     soonest = 0
     for server in range(1, servers):
@@ -69,7 +68,7 @@ def _soonest(free_ms_C: Floats, servers: int) -> int:
     return soonest
 
 
-@compiled_helper
+@compiled_borrowing
 def start_waiting(device: int, now_ms: float, waiting: WaitingArrays) -> None:
     """Move the queries whose start has come from those that wait to those under way."""
     first_D, count_D, work_ms_D, start_ms_DW, mean_ms_DW, server_DW, under_way_start_ms_DC, under_way_mean_ms_DC = (
@@ -85,7 +84,7 @@ def start_waiting(device: int, now_ms: float, waiting: WaitingArrays) -> None:
     first_D[device], count_D[device], work_ms_D[device] = first, count, work_ms
 
 
-@compiled_helper
+@compiled_borrowing
 def expected_wait_ms(device: int, now_ms: float, servers: int, waiting: WaitingArrays) -> float:
     """Expected wait at a device whose servers are all busy, from mean service times alone.
 
@@ -105,7 +104,7 @@ def expected_wait_ms(device: int, now_ms: float, servers: int, waiting: WaitingA
     return float(max(least_ms, (left_ms + work_ms_D[device]) / servers - ahead_ms))
 
 
-@compiled_helper
+@compiled_borrowing
 def note_query(
     device: int, server: int, now_ms: float, start_ms: float, mean_ms: float, waiting: WaitingArrays
 ) -> None:
@@ -192,7 +191,7 @@ def serve_steps(chunk: Chunk, count: int, gap_ms: float, steps: Steps, servers_D
     clock_ms[0] = now_ms
 
 
-@compiled_helper
+@compiled_borrowing
 def _expect(
     now_ms: float, next_ms_D: Floats, servers_D: Ints, uncertain_D: Ints, waiting: WaitingArrays, expected_ms_D: Floats
 ) -> None:
