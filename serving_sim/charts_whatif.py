@@ -20,6 +20,7 @@ _PANELS = (
 )
 _VERDICTS = {"stable": "#009E73", "near-saturation": "#E69F00", "overloaded": "#D55E00"}
 _WIDTH, _STEP = 420, 26
+_AS_IT_IS = "as it is"
 
 
 def whatif_chart(frame: "pl.DataFrame", keys: Sequence[str]) -> "alt.VConcatChart":
@@ -79,9 +80,11 @@ def _base(frame: "pl.DataFrame", names: dict[str, str], across: str, down: str |
     import altair as alt
 
     rows = 1 if down is None else frame[names[down]].n_unique()
-    chart: Any = alt.Chart(frame, title=title).encode(x=alt.X(f"{names[across]}:O", title=across, sort=None))
+    chart: Any = alt.Chart(frame, title=title).encode(
+        x=alt.X(f"{names[across]}:O", title=across, sort=None, axis=_axis())
+    )
     if down is not None:
-        chart = chart.encode(y=alt.Y(f"{names[down]}:O", title=down, sort=None))
+        chart = chart.encode(y=alt.Y(f"{names[down]}:O", title=down, sort=None, axis=_axis()))
     return chart.properties(width=_WIDTH, height=_STEP * rows)
 
 
@@ -116,5 +119,12 @@ def _figure_panel(
     return cells + base.mark_text(fontSize=9).encode(text=alt.Text(f"{column}:Q", format=form))
 
 
+def _axis() -> "alt.Axis":
+    """The values as the dropdowns name them, level where there is room."""
+    import altair as alt
+
+    return alt.Axis(labelExpr=f"datum.label === '' ? '{_AS_IT_IS}' : datum.label", labelAngle=0, labelOverlap=True)
+
+
 def _label(value: object) -> str:
-    return "as it is" if value == "" else str(value)
+    return _AS_IT_IS if value == "" else str(value)

@@ -7,17 +7,18 @@ An axis is a key of the plan, as `--set` has it, or one of:
 - `cache`: a factor on the capacity of all caches.
 """
 
-import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from profiles.edge import read_toml
 from profiles.errors import InputError, UnknownNameError
 from serving_sim.class_metrics import or_none
 from serving_sim.grid import GridCell, simulate_grid
 from serving_sim.plan import Plan, edit_plan, plan_from_object
+from serving_sim.plan.checks import require_at_least
 from serving_sim.policies import PolicyLike
 from serving_sim.reliability import without_device
 
@@ -76,12 +77,9 @@ def axes_from_file(file: Path) -> tuple[Axis, ...]:
     """The axes in the table `[vary]` of a TOML file.
 
     Raises:
-        InputError: not TOML, or another form; names the file and the key.
+        InputError: no such file, not TOML, or another form; names the file and the key.
     """
-    try:
-        body = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{file}: not TOML: {error}") from error
+    body = read_toml(file)
     table = body.get("vary")
     if not isinstance(table, dict) or set(body) != {"vary"}:
         raise InputError(f"{file}: must have one table [vary] of keys and lists of values")
@@ -204,6 +202,7 @@ def _with_caches(plan: Plan, factor: Value) -> Plan:
     if not plan.caches:
         raise InputError("cache: the plan has no caches")
     share = _number("cache", factor)
+    require_at_least("cache", share, 0)
     return replace(
         plan,
         caches=tuple(replace(one, capacity_bytes=round(one.capacity_bytes * share)) for one in plan.caches),

@@ -42,6 +42,9 @@ def test_a_cache_grows_by_a_factor() -> None:
     cached = replace(plan(), caches=(Cache(name="c", kind="encoder", capacity_bytes=1000, entry_bytes=10),))
     _, found = explore(cached, [Axis(key="cache", values=(0.5, 1.0))])
     assert len(found) == 2
+    for factor in (-1, float("nan"), float("inf")):
+        with pytest.raises(InputError, match="cache: must be finite and >= 0"):
+            explore(cached, [Axis(key="cache", values=(factor,))])
 
 
 @pytest.mark.parametrize(
@@ -77,6 +80,8 @@ def test_axes_are_read_from_text_and_from_files(tmp_path: Path) -> None:
         file.write_text(text, encoding="utf-8")
         with pytest.raises(InputError, match=r"grid\.toml"):
             axes_from_file(file)
+    with pytest.raises(InputError, match=r"elsewhere\.toml: no such file"):
+        axes_from_file(tmp_path / "elsewhere.toml")
     with pytest.raises(InputError, match="must be KEY"):
         axis_from_text("qps")
     with pytest.raises(InputError, match="must differ"):
@@ -106,6 +111,8 @@ def test_the_chart_has_a_panel_per_figure_and_a_dropdown_per_further_axis(tmp_pa
         "add: ",
         "devices.gpu.price_per_hour: ",
     ]
+    axes = [panels[0]["layer"][0]["encoding"][channel]["axis"]["labelExpr"] for channel in ("x", "y")]
+    assert axes == ["datum.label === '' ? 'as it is' : datum.label"] * 2
     save_whatif_page(frame, keys, tmp_path / "page.html")
     assert "vega" in (tmp_path / "page.html").read_text(encoding="utf-8")
     with pytest.raises(InputError, match="must not be empty"):
