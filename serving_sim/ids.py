@@ -39,6 +39,7 @@ def require_log(ids: Ids) -> None:
         )
 
 
+@lru_cache(maxsize=128)
 def hit_rate(cache: Cache, ids: Ids) -> float:
     """The expected share of lookups that hit: from the cache's curve where it has one, else from the ids.
 

@@ -1,12 +1,20 @@
 """What a reader of a result should know beside its figures."""
 
+import numpy as np
+from numpy.typing import NDArray
+
 from profiles.units import format_ms
 from serving_sim import kernels
 from serving_sim.class_metrics import holds_sla
+from serving_sim.histogram import rank
+from serving_sim.ids import hit_rate
 from serving_sim.plan import Plan
 from serving_sim.run import Run
 
 __all__ = ["result_notes"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 # A start that differs from the rest of the run is worth a note from this share of it on.
 _LONG_START = 0.1
@@ -14,7 +22,9 @@ _LONG_START = 0.1
 
 def result_notes(plan: Plan, run: Run, counted: int, settling_share: float) -> tuple[str, ...]:
     """All notes, the one on the SLA last."""
-    notes = [*_unmeetable_slas(plan, run)]
+    notes = [*_unmeetable_slas(plan, run), *_hit_rates(plan)]
+    if run.rule.kind == kernels.SPLIT:
+        notes.append("paths: a query in parts counts with the least accurate of its paths, of equals with the first")
     if extrapolated := int(run.totals.counts[kernels.EXTRAPOLATED]):
         share = extrapolated / counted
         notes.append(f"{extrapolated} queries ({share:.3%}) had a size outside the latency table of their path")
@@ -29,6 +39,15 @@ def result_notes(plan: Plan, run: Run, counted: int, settling_share: float) -> t
     if any(device.busy_w is not None and device.idle_w is None for device in plan.devices):
         notes.append("energy: a device without a known idle power counts as drawing none while idle")
     return (*notes, _sla_note(plan.workload.percentile, run, counted))
+
+
+def _hit_rates(plan: Plan) -> list[str]:
+    looked_into = {path.cache for path in plan.paths}
+    return [
+        f"cache {cache.name}: {hit_rate(cache, plan.workload.ids):.1%} of the lookups hit"
+        for cache in plan.caches
+        if cache.name in looked_into
+    ]
 
 
 def _event_notes(run: Run) -> list[str]:
@@ -50,18 +69,35 @@ def _event_notes(run: Run) -> list[str]:
 
 
 def _unmeetable_slas(plan: Plan, run: Run) -> list[str]:
-    """The SLAs that no path meets at any size, and by how much."""
-    fastest_ms_S = run.paths.service_ms_SP[1:].min(axis=1)
-    quickest = int(fastest_ms_S.argmin())
-    path = plan.paths[int(run.paths.service_ms_SP[quickest + 1].argmin())]
+    """The SLAs that no path meets at the percentile of the queries' sizes, and by how much."""
+    fastest_ms_S = run.paths.service_ms_SP.min(axis=1)
     keys = [f"workload.classes.{one.name}.sla_ms" for one in plan.workload.classes] or ["sla_ms"]
-    return [
-        f"{key}: {format_ms(sla_ms)} is below the fastest path: {path.name} takes "
-        f"{format_ms(fastest_ms_S[quickest])} on average at size {quickest + 1}, even on an idle device; nothing can "
-        f"meet it, by {format_ms(fastest_ms_S[quickest] - sla_ms)}"
-        for key, sla_ms in zip(keys, run.sla_ms_C.tolist(), strict=True)
-        if fastest_ms_S[quickest] > sla_ms
-    ]
+    notes = []
+    for key, sla_ms, queries_S in zip(keys, run.sla_ms_C.tolist(), run.totals.queries_CS, strict=True):
+        size = _deciding_size(run.rule.kind, plan.workload.percentile, fastest_ms_S, queries_S)
+        if size is None or (needed_ms := float(fastest_ms_S[size])) <= sla_ms:
+            continue
+        path = plan.paths[int(run.paths.service_ms_SP[size].argmin())]
+        notes.append(
+            f"{key}: {format_ms(sla_ms)} is below the fastest path: {path.name} takes {format_ms(needed_ms)} on "
+            f"average at size {size}, even on an idle device; nothing can meet it, by {format_ms(needed_ms - sla_ms)}"
+        )
+    return notes
+
+
+def _deciding_size(kind: int, percentile: float, fastest_ms_S: Floats, queries_S: Ints) -> int | None:
+    """The size at that percentile of the queries, ordered by what the fastest path takes; none where none came.
+
+    Parts of a query may be of any size, so that for `split` it is the size that takes least.
+    """
+    if kind == kernels.SPLIT:
+        return int(fastest_ms_S[1:].argmin()) + 1
+    (sizes,) = np.nonzero(queries_S)
+    if not sizes.size:
+        return None
+    by_time = sizes[np.argsort(fastest_ms_S[sizes], kind="stable")]
+    up_to = np.cumsum(queries_S[by_time])
+    return int(by_time[np.searchsorted(up_to, rank(percentile, int(up_to[-1])), side="right")])
 
 
 def _sla_note(percentile: float, run: Run, counted: int) -> str:

@@ -127,6 +127,15 @@ def test_an_sla_that_nothing_meets_says_by_how_much() -> None:
     assert notes[0].startswith("workload.classes.small.sla_ms: ")
 
 
+def test_an_sla_is_held_against_the_sizes_that_come() -> None:
+    """The GPU's table takes 4.5 ms at 4,096 samples, and 0.2 ms on the CPU at one."""
+    large = small_plan(sla_ms=2.0, queries=500).at(sizes=Sizes(distribution="fixed", mean=4096, maximum=4096))
+    assert any("at size 4096" in note and "by 2.5 ms" in note for note in simulate(large).notes)
+    assert not any("nothing can" in note for note in simulate(large, policy="split").notes)
+    rare = Sizes(distribution="empirical", values=(1, 4096), weights=(0.999, 0.001), maximum=4096)
+    assert not any("nothing can" in note for note in simulate(large.at(sizes=rare)).notes)
+
+
 def test_cost_is_the_price_of_all_devices_over_what_was_right_in_time() -> None:
     plan = small_plan()
     assert simulate(plan).cost_per_million_correct is None

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from serving_sim.engine import simulate
 from serving_sim.misses import Misses, draw_miss_share
 from serving_sim.paths import compile_paths
 from serving_sim.plan import Cache, HitCurve, LatencyTable, Plan, Sizes
@@ -71,6 +72,10 @@ def test_beyond_the_shares_of_the_table_time_stays() -> None:
 
 def test_accuracy_is_expected_over_hits_and_misses() -> None:
     assert compile_paths(cached_plan(0.6)).arrays.accuracy_P[0] == pytest.approx(0.6 * 0.7 + 0.4 * 0.8)
+
+
+def test_a_result_says_how_many_lookups_hit() -> None:
+    assert "cache hot: 60.0% of the lookups hit" in simulate(cached_plan(0.6)).notes
 
 
 def test_a_cache_disturbs_no_other_draw_and_its_device_is_uncertain() -> None:

@@ -50,7 +50,10 @@ def test_small_queries_take_fewer_paths_the_quickest_first() -> None:
 
 
 def test_a_query_counts_with_its_least_accurate_part() -> None:
-    assert simulate(two_speeds()).accuracy == pytest.approx(0.7)
+    result = simulate(two_speeds())
+    assert result.accuracy == pytest.approx(0.7)
+    assert result.path_share == {"quick": 0.0, "slow": 1.0}
+    assert any("least accurate of its paths" in note for note in result.notes)
 
 
 def test_a_device_that_is_down_has_no_part() -> None:
