@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from serving_sim.charts_axes import sla_rules
 from serving_sim.engine import SimulationOptions, simulate
 from serving_sim.metrics import SimulationResult
 from serving_sim.plan import Plan
@@ -46,8 +47,8 @@ def latency_frame(results: Mapping[str, SimulationResult]) -> "pl.DataFrame":
     return pl.concat(frames)
 
 
-def latency_chart(frame: "pl.DataFrame", sla_ms: float) -> "alt.LayerChart":
-    """The survival curve of latency on log scales, with a rule at the SLA: where a curve crosses it, it violates."""
+def latency_chart(frame: "pl.DataFrame", *slas_ms: float) -> "alt.LayerChart":
+    """The survival curve of latency on log scales, with a rule at each SLA: what is right of it violates it."""
     import altair as alt
     import polars as pl
 
@@ -67,8 +68,10 @@ def latency_chart(frame: "pl.DataFrame", sla_ms: float) -> "alt.LayerChart":
             ],
         )
     )
-    chart: alt.LayerChart = curves + _sla_rule(sla_ms)
-    return themed(chart.properties(title=f"Latency against the SLA of {sla_ms:g} ms"))
+    chart: alt.LayerChart = curves + sla_rules(slas_ms, "x")
+    title = "the SLA" if len(slas_ms) == 1 else "the classes' SLAs"
+    shown = ", ".join(f"{sla_ms:g}" for sla_ms in slas_ms)
+    return themed(chart.properties(title=f"Latency against {title} of {shown} ms"))
 
 
 def path_share_frame(result: SimulationResult) -> "pl.DataFrame":
@@ -153,14 +156,6 @@ def violations_chart(frame: "pl.DataFrame", allowed_share: float) -> "alt.LayerC
     limit = alt.Chart(pl.DataFrame({"allowed": [allowed_share]})).mark_rule(strokeDash=[4, 4]).encode(y="allowed:Q")
     chart: alt.LayerChart = lines + limit
     return themed(chart.properties(title="SLA violations over load"))
-
-
-def _sla_rule(sla_ms: float) -> "alt.Chart":
-    import altair as alt
-    import polars as pl
-
-    rule: alt.Chart = alt.Chart(pl.DataFrame({"sla_ms": [sla_ms]})).mark_rule(strokeDash=[4, 4]).encode(x="sla_ms:Q")
-    return rule
 
 
 def _log_axis() -> "alt.Axis":

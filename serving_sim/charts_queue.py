@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from serving_sim.charts_axes import sla_rules
 from serving_sim.metrics import SimulationResult
 
 if TYPE_CHECKING:
@@ -33,10 +34,9 @@ def queue_frame(result: SimulationResult) -> "pl.DataFrame":
     return pl.DataFrame(rows)
 
 
-def queue_chart(frame: "pl.DataFrame", sla_ms: float) -> "alt.LayerChart":
-    """How long arrivals had to wait, per device: the mean as a line, the longest as the area's edge, the SLA a rule."""
+def queue_chart(frame: "pl.DataFrame", *slas_ms: float) -> "alt.LayerChart":
+    """How long arrivals had to wait, per device: the mean as a line, the longest as the area's edge, rules at SLAs."""
     import altair as alt
-    import polars as pl
 
     from profiles.charts.theme import themed
 
@@ -56,8 +56,8 @@ def queue_chart(frame: "pl.DataFrame", sla_ms: float) -> "alt.LayerChart":
         y=alt.Y("max_backlog_ms:Q", title="wait (ms): mean, and the longest", stack=None)
     )
     mean = base.mark_line(interpolate="step-after", strokeWidth=1.5).encode(y="mean_backlog_ms:Q")
-    rule = alt.Chart(pl.DataFrame({"sla_ms": [sla_ms]})).mark_rule(strokeDash=[4, 4]).encode(y="sla_ms:Q")
-    # Where no queue comes near the SLA, its line would press all of them flat.
-    shown = longest + mean + rule if float(frame["max_backlog_ms"].max() or 0.0) > sla_ms / 20 else longest + mean  # type: ignore[arg-type]
-    chart: alt.LayerChart = shown
+    longest_ms = float(frame["max_backlog_ms"].max() or 0.0)  # type: ignore[arg-type]  # a column of numbers
+    # Where no queue comes near an SLA, its line would press all of them flat.
+    near_ms = [sla_ms for sla_ms in slas_ms if longest_ms > sla_ms / (20 if sla_ms == min(slas_ms) else 1)]
+    chart: alt.LayerChart = longest + mean + sla_rules(near_ms, "y") if near_ms else longest + mean
     return themed(chart.properties(title="Queues over time"))

@@ -82,15 +82,15 @@ def frames_of(plan: Plan, policy: PolicyLike) -> "dict[str, pl.DataFrame]":
 
 def charts_of(plan: Plan, frames: "Mapping[str, pl.DataFrame]") -> dict[str, Any]:
     """The charts by name, as far as there is something to draw."""
-    load, sla_ms = frames["load"], plan.workload.sla_ms
+    load, slas_ms = frames["load"], plan.workload.slas_ms
     policies = load.filter(load["policy"] != BOUND)
     charts = {
-        "latency": latency_chart(frames["latency"], sla_ms),
+        "latency": latency_chart(frames["latency"], *slas_ms),
         "path_share": path_share_chart(frames["path_share"]),
         "violations": violations_chart(policies, 1 - plan.workload.percentile / 100),
         "goodput": goodput_chart(load),
         "frontier": frontier_chart(frontier_frame(load)),
-        "queue": queue_chart(frames["queue"], sla_ms),
+        "queue": queue_chart(frames["queue"], *slas_ms),
         **{name: cost_chart(frames["cost"], figure) for name, figure in (("cost", _COST), ("energy", _ENERGY))},
     }
     return {name: chart for name, chart in charts.items() if chart is not None}

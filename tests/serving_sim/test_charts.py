@@ -39,6 +39,13 @@ def test_the_latency_chart_draws_a_rule_at_the_sla() -> None:
     assert body["config"]["range"]["category"][0] == PALETTE[0]
 
 
+def test_every_class_s_sla_has_a_rule() -> None:
+    body = latency_chart(latency_frame({"a": simulate(small_plan())}), 8.0, 40.0).to_dict()
+    assert body["title"] == "Latency against the classes' SLAs of 8, 40 ms"
+    rows = body["datasets"][body["layer"][1]["data"]["name"]]
+    assert [row["sla_ms"] for row in rows] == [8.0, 40.0]
+
+
 def test_path_shares_of_each_size_class_add_up_to_one() -> None:
     result = simulate(small_plan())
     frame = path_share_frame(result)

@@ -35,6 +35,8 @@ def test_the_sla_s_line_is_drawn_where_queues_come_near_it() -> None:
     idle = busy.with_columns(max_backlog_ms=pl.lit(0.1), mean_backlog_ms=pl.lit(0.05))
     assert len(queue_chart(busy, 10.0).to_dict()["layer"]) == 3
     assert len(queue_chart(idle, 10.0).to_dict()["layer"]) == 2
+    body = queue_chart(idle, 0.2, 1.0).to_dict()
+    assert body["datasets"][body["layer"][2]["data"]["name"]] == [{"sla_ms": 0.2}]
 
 
 def test_the_legend_of_queues_is_not_as_faint_as_their_areas() -> None:
