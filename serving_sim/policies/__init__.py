@@ -62,7 +62,7 @@ __all__ = [
 
 PolicyLike: TypeAlias = str | PolicyChoice | Policy
 
-POLICIES: Registry[type[Policy]] = Registry("policy")
+POLICIES: Registry[type[Policy]] = Registry("policy", entry_point_group="recplan.policies")
 for _policy in (Static, TableSwitch, AccuracyFloor, MpRec, Headroom, Split, Batching):
     POLICIES.register(_policy.name, _policy)
 

@@ -1,4 +1,7 @@
+import subprocess
+import sys
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -136,3 +139,27 @@ def test_an_option_set_for_a_run_that_no_named_policy_takes_is_refused() -> None
     choice = PolicyChoice(name="static", options={"path": "dhe-gpu"})
     with pytest.raises(UnknownNameError, match=r"policy\.options of mp-rec, table-switch: unknown name 'path'"):
         named_policies(["mp-rec", "table-switch"], choice, ["path"])
+
+
+def test_a_plan_may_name_a_policy_of_an_installed_package(tmp_path: Path) -> None:
+    (tmp_path / "foreign.py").write_text(
+        "from dataclasses import dataclass\n"
+        "from typing import ClassVar\n"
+        "from serving_sim.policies import fixed_rule\n"
+        "@dataclass(frozen=True, kw_only=True, slots=True)\n"
+        "class Last:\n"
+        "    name: ClassVar[str] = 'last'\n"
+        "    def compile(self, context):\n"
+        "        return fixed_rule(len(context.paths) - 1)\n"
+    )
+    metadata = tmp_path / "foreign-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: foreign\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text("[recplan.policies]\nlast = foreign:Last\n")
+    small_plan(queries=100, policy=PolicyChoice(name="last")).save(tmp_path / "plan.json")
+    script = (
+        f"import sys; sys.path.append({str(tmp_path)!r}); from serving_sim import load_plan, simulate\n"
+        f"print(simulate(load_plan({str(tmp_path / 'plan.json')!r})).path_share['hybrid-gpu'])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "1.0\n"
