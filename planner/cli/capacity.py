@@ -136,7 +136,7 @@ def _capacity_row(row: "PolicyCapacity", *, has_tables: bool, has_spare: bool) -
         cells += [_range(row.table_low, row.table_high), _range(row.combined_low, row.combined_high)]
     if has_spare:
         spare = row.n_plus_one
-        cells.append("" if spare is None else f"{spare.max_qps:,.0f} (without {spare.device})")
+        cells.append("" if spare is None else f"{spare.max_qps:,.0f} without {spare.device}")
     return [*cells, f"{row.accuracy:.2%}", f"{row.correct_predictions_per_s:,.0f}"]
 
 

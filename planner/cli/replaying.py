@@ -112,7 +112,8 @@ def _show(replayed: "Replay") -> None:
 def _show_run(run: "RunComparison") -> None:
     load = "" if run.load is None else f", load {run.load:g}"
     used = ", ".join(f"{name} {share:.0%} busy" for name, share in run.utilisation.items())
-    title = f"{run.qps:,.0f} queries/s{load}: {run.queries:,} queries, {used}"
+    refused = f", {run.refused:,} refused" if run.refused else ""
+    title = f"{run.qps:,.0f} queries/s{load}: {run.queries:,} queries{refused}, {used}"
     columns = ("", "p50", "p95", "p99", "late")
     judged = run.predicted
     rows = [
@@ -127,7 +128,12 @@ def _show_run(run: "RunComparison") -> None:
         ("  error", *_errors(run.queue_logic.error)),
     ]
     print_table(title, columns, rows)
-    print_table("Paths", ("path", "share", "simulated", "p99", "simulated"), [_path_row(path) for path in run.paths])
+    paths = [_path_row(path) for path in run.paths]
+    if run.refused:
+        served = sum(one.share for one in run.paths)
+        simulated = sum(one.simulated_share for one in run.paths)
+        paths.append(("refused", f"{1 - served:.1%}", f"{1 - simulated:.1%}", "", ""))
+    print_table("Paths", ("path", "share", "simulated", "p99", "simulated"), paths)
 
 
 def _path_row(path: "PathComparison") -> tuple[str, ...]:

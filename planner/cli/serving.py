@@ -99,9 +99,9 @@ def _self_check(plan: "Plan | None", queries: int | None, *, json: bool) -> None
     if json:
         print_json({"checks": [one.to_object() for one in checks], "failed": failed})
     else:
-        columns = ("queue", "figure", "expected", "simulated", "off by", "standard\nerror", "allowed", "verdict")
+        columns = ("queue", "figure", "expected", "simulated", "off by", "std.\nerror", "allowed", "verdict")
         rows = [_check_row(one) for one in checks]
-        print_table("The simulator against theory", columns, rows, text_columns=2, folding={1: 10})
+        print_table("The simulator against theory", columns, rows, text_columns=2, folding={0: 9, 1: 10})
         print_lines([f"{len(checks) - failed} of {len(checks)} right"])
     if failed:
         raise typer.Exit(1)

@@ -102,7 +102,8 @@ def replay_plan(
         rates = [(load, load * capacity_qps) for load in options.loads]
     runs = []
     for load, qps in rates:
-        tell(f"serving {qps:,.0f} queries/s for {options.seconds:g} s" + ("" if load is None else f", load {load:g}"))
+        seconds = _queries_at(qps, options.seconds) / qps
+        tell(f"serving {qps:,.0f} queries/s for {seconds:,.3g} s" + ("" if load is None else f", load {load:g}"))
         runs.append(replay_run(part.plan.at(qps=qps), policy, options, load=load))
     return Replay(
         plan=plan.name,
@@ -135,10 +136,13 @@ def replay_run(
     Raises:
         MeasurementError: a process failed, was killed, or was not done in time.
     """
-    count = max(_FEWEST_QUERIES, math.ceil(plan.workload.qps * options.seconds))
-    trace = _serve(plan, count, policy, options)
+    trace = _serve(plan, _queries_at(plan.workload.qps, options.seconds), policy, options)
     span_s = float(trace.queries.arrival_ms_N[-1]) / MS_PER_S
     return compare_run(plan, policy, trace, segment_s=min(options.segment_s, span_s / 4), load=load)
+
+
+def _queries_at(qps: float, seconds: float) -> int:
+    return max(_FEWEST_QUERIES, math.ceil(qps * seconds))
 
 
 def _serve(plan: Plan, count: int, policy: PolicyLike | None, options: ReplayOptions) -> LiveTrace:

@@ -52,9 +52,14 @@ def test_the_summary_says_whether_the_sla_holds(plan_file: str, capsys: pytest.C
     assert "holds the SLA: no, 100 % late, 1 % allowed (495 queries counted)" in capsys.readouterr().out
 
 
-def test_a_self_check_needs_no_plan_and_says_what_is_right(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_self_check_needs_no_plan_and_says_what_is_right(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     assert run(["simulate", "--self-check", "--queries", "20000"]) == 0
-    assert "M/M/8, load 0.95" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "18 of 18 right" in shown
+    assert max(map(len, shown.splitlines())) <= 80
     body = json_of(capsys, "simulate", "--self-check", "--queries", "20000")
     assert body["failed"] == 0
     assert set(body["checks"][0]) >= {"expected", "simulated", "difference", "standard_error", "allowed", "passed"}
