@@ -213,7 +213,8 @@ def _miss(trial: Trial, run: Run) -> str:
     fastest_ms = np.sort(arrays.service_ms_SP.min(axis=1)[chunk.size_N[chunk.class_N == worst]])
     needed_ms = float(fastest_ms[rank(load.percentile, len(fastest_ms))])
     gap = needed_ms - sla_ms
-    how = f"misses by {format_ms(gap)}: nothing can meet it" if gap > 0 else f"would leave {format_ms(-gap)}"
+    nothing = "no query in one part" if run.rule.kind == kernels.SPLIT else "nothing"
+    how = f"misses by {format_ms(gap)}: {nothing} can meet it" if gap > 0 else f"would leave {format_ms(-gap)}"
     whose = f" ({load.classes[worst].name})" if load.classes else ""
     return (
         f"even on idle devices {late_share_C[worst]:.2%} of queries exceed the SLA of {format_ms(sla_ms)}{whose}; at "

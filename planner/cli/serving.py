@@ -82,6 +82,15 @@ def simulate(
         print_json(result.to_object())
     else:
         _show_simulation(result)
+        _show_preset(plan, resolved)
+
+
+def _show_preset(name: str | Path, plan: "Plan") -> None:
+    """What a preset takes from where: its figures are no one's measurement."""
+    from serving_sim.presets import PRESETS
+
+    if str(name) in PRESETS:
+        print_lines(f"preset: {note}" for note in plan.notes)
 
 
 def _save(plan: "Plan", policy: "Policy | None", out: Path) -> None:

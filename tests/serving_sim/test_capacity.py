@@ -121,6 +121,8 @@ def test_half_the_service_time_is_twice_the_capacity() -> None:
 
 
 def test_an_sla_that_idle_devices_miss_is_capacity_zero_with_the_gap() -> None:
+    split = find_capacity(one_queue(sla_ms=0.4), ["split"], seeds=2, queries=1000).policies[0]
+    assert split.note.endswith("misses by 600 µs: no query in one part can meet it")
     found = find_capacity(one_queue(sla_ms=0.4), ["static"], seeds=2, queries=1000).policies[0]
     assert (found.max_qps, found.ci_low, found.ci_high, found.correct_predictions_per_s) == (0, 0, 0, 0)
     assert found.note.endswith(

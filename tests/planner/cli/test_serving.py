@@ -31,6 +31,15 @@ def test_a_policy_named_on_the_command_line_takes_the_options_set_there(
     assert [policy["policy"] for policy in found] == ["static (path=hybrid-gpu)"]
 
 
+def test_a_preset_says_what_its_figures_are_and_a_plan_of_ones_own_nothing_more(
+    plan_file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["simulate", "mlperf-dlrm-v3", "--queries", "500"]) == 0
+    assert "preset: the SLA is that of dlrm-v3" in capsys.readouterr().out
+    assert run(["simulate", plan_file]) == 0
+    assert "preset:" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
