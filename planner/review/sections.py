@@ -27,7 +27,7 @@ _COST = "per million samples, in the price's currency, while the device is busy"
 _DEVICE_COLUMNS = (
     Column(key="title", title="Device"),
     Column(key="latency_ms", title="Latency", kind="ms", graded=True),
-    Column(key="interval", title="90 % interval", kind="range", graded=True),
+    Column(key="interval", title="90 % interval", kind="words", graded=True),
     Column(key="provenance", title="Latency is", kind="provenance"),
     Column(key="samples_per_s", title="Samples/s", kind="rate", graded=True, note=_SPEED),
     Column(key="joules_per_million", title="Energy", kind="joules", graded=True, note="per million samples"),
@@ -44,7 +44,7 @@ _COMPONENT_COLUMNS = (
     Column(key="label", title="Component"),
     Column(key="size", title="Size"),
     Column(key="latency_ms", title="Latency", kind="ms", graded=True),
-    Column(key="interval", title="90 % interval", kind="range", graded=True),
+    Column(key="interval", title="90 % interval", kind="words", graded=True),
     Column(key="provenance", title="Latency is", kind="provenance"),
     Column(key="share", title="Share", kind="bar", graded=True, note="of the model's latency on the device"),
     Column(key="flops", title="FLOPs", kind="flops", note="by formula, 2 per multiply-add"),
@@ -214,7 +214,7 @@ def _component_table(device: str, rows: Sequence[Row], devices: int) -> Table:
     shown = tuple(
         {
             **row,
-            "size": row["size"].replace(" ", "\u00a0"),
+            "size": _unbroken(row["size"]),
             "interval": _interval(row["low_ms"], row["high_ms"]),
         }
         for row in own
@@ -303,7 +303,12 @@ def _origin_section(review: ModelReview) -> Section:
 
 
 def _interval(low_ms: float, high_ms: float) -> str:
-    return f"{format_ms(low_ms)} to {format_ms(high_ms)}"
+    return f"{_unbroken(format_ms(low_ms))} to {_unbroken(format_ms(high_ms))}"
+
+
+def _unbroken(text: str) -> str:
+    """The text, never parted at its spaces where a cell is narrow."""
+    return text.replace(" ", "\u00a0")
 
 
 def _file_word(name: str) -> str:

@@ -11,6 +11,7 @@ from playwright.sync_api import Browser
 from planner.report.cells import format_value
 from planner.review.comparison import compare_reviews
 from planner.review.page import SCHEMA, write_review
+from planner.review.pricing import ComponentCost
 from planner.review.sections import review_answer, review_sections
 from tests.chromium import CHROMIUM, open_page, started_browser
 from tests.planner.review.small_models import CPU, DHE, GPU, SPEC, review_of
@@ -85,3 +86,22 @@ def test_the_page_opens_offline_in_any_width(browser: Browser, folder: Path, wid
     assert (opened.messages, len(opened.requests)) == ([], 1)
     assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
     opened.page.close()
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
+def test_tables_fit_the_page_whatever_the_paths(browser: Browser, tmp_path: Path) -> None:
+    review = review_of(DHE)
+    deep = (replace(device, components=tuple(map(_deep, device.components))) for device in review.devices)
+    review = replace(review, devices=tuple(deep))
+    opened = open_page(browser, write_review(review, tmp_path, compare_reviews(review_of(SPEC), review)))
+    tables = opened.page.evaluate(
+        "[...document.querySelectorAll('.table')].map(one => [one.id, one.scrollWidth, one.clientWidth])"
+    )
+    assert {"table-components_local-cpu", "table-components_v100", "table-devices"} <= {name for name, _, _ in tables}
+    assert [one for one in tables if one[1] > one[2] and not one[0].startswith("table-changes")] == []
+    opened.page.close()
+
+
+def _deep(row: ComponentCost) -> ComponentCost:
+    """The component as in someone else's larger model."""
+    return replace(row, path=f"model.sparse_arch.collection.{row.path}", size="26 × 1,460,000 × 128")
