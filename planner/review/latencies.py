@@ -56,12 +56,15 @@ class LatencySources:
     def __post_init__(self) -> None:
         if self.profiles is not None and not self.profiles.is_dir():
             found = f"{self.profiles} is a file" if self.profiles.exists() else f"there is no {self.profiles}"
-            raise InputError(f"profiles: must be a folder of profiles, but {found}")
+            raise InputError(f"--profiles: must be a folder of profiles, but {found}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SourcedModel:
-    """A device's model, in words where it comes from, and the mean watts that the device reported while it measured."""
+    """A device's model, in words where it comes from, and the mean watts that the device reported while it measured.
+
+    `notes` are on where it comes from, beside the model's own.
+    """
 
     model: DeviceModel
     source: str
@@ -115,22 +118,22 @@ def device_models(
                 f"device {device.name!r}: nothing was measured on it and nothing of it is published; "
                 f"{_advice(sources.profiles)}"
             )
-        found[device.name] = SourcedModel(model=model, source=source, notes=(*notes, *model.notes), measured_w=watts)
+        found[device.name] = SourcedModel(model=model, source=source, notes=notes, measured_w=watts)
     return {device.name: found[device.name] for device in devices}
 
 
 def _advice(profiles: Path | None) -> str:
     if profiles is None:
-        return "give --profiles, or let it be measured"
+        return "give --profiles, or leave out --no-measure"
     held = sorted({row.device for row in ProfileStore(profiles).load()})
     content = f"profiles of {', '.join(held)}" if held else "no profiles"
-    return f"{profiles} holds {content}; let it be measured"
+    return f"{profiles} holds {content}; leave out --no-measure, so that it is measured"
 
 
 def _require_known(needed: Sequence[Component], fitted: FittedDeviceModel, where: str, *, is_measuring: bool) -> None:
     lacking = sorted({family_of(one) for one in needed} - set(fitted.families))
     if lacking:
-        advice = "" if is_measuring else "; let them be measured"
+        advice = "" if is_measuring else "; leave out --no-measure, so that they are measured"
         raise InputError(f"{where}: nothing of {', '.join(lacking)}, and nothing of the device is published{advice}")
 
 
@@ -191,7 +194,7 @@ class _Stored:
         differing = "; ".join(setup_differences(newest_row.fingerprint, now))
         if not self.sources.allow_stale:
             raise InputError(
-                f"profiles: the {len(given)} of {self.device.kind} in {folder} were measured under another set-up: "
+                f"--profiles: the {len(given)} of {self.device.kind} in {folder} were measured under another set-up: "
                 f"{differing}; measure again, or admit them by --allow-stale"
             )
         key = newest_row.fingerprint.device_key()

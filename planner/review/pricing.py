@@ -8,7 +8,8 @@ from planner.cost_model.chips import layout_note, layout_of
 from planner.cost_model.composition import HOST_LINK, ComponentLatency, CostModel, ModelLatency
 from planner.cost_model.context import Context
 from planner.cost_model.energy import Energy, energy_of
-from planner.cost_model.estimates import LatencyProvenance
+from planner.cost_model.estimates import DeviceModel, LatencyProvenance
+from planner.cost_model.traffic import in_context
 from planner.cost_model.whole_sums import has_table_profiles
 from planner.review.latencies import SourcedModel
 from planner.review.reviewed_device import ReviewedDeviceModel
@@ -170,7 +171,7 @@ def _device_review(
         memory_bytes=device.memory_bytes,
         fits=needed_bytes <= device.memory_bytes,
         components=pricer.rows(latency, [one.component for one in placed]),
-        notes=(*sourced.notes, *((layout,) if layout else ())),
+        notes=(*sourced.notes, *_model_notes(sourced.model, placed), *((layout,) if layout else ())),
     )
 
 
@@ -178,8 +179,7 @@ def _predicted(
     subject: Subject, placed: Sequence[PlacedComponent], batch: int, device: DeviceSection, sourced: SourcedModel
 ) -> tuple[ModelLatency, Energy | None]:
     model = sourced.model
-    in_model = isinstance(model, ReviewedDeviceModel) and has_table_profiles(model.fitted)
-    contexts = {device.name: Context(has_table_profiles=True)} if in_model else {}
+    contexts = {device.name: Context(has_table_profiles=True)} if _knows_traffic(model) else {}
     latency = CostModel(models={device.name: model}, contexts=contexts).predict_placed(
         [placed],
         (batch,),
@@ -188,6 +188,18 @@ def _predicted(
         resident_bytes=subject.parameter_bytes,
     )
     return latency, energy_of(latency, model, sourced.measured_w)
+
+
+def _knows_traffic(model: DeviceModel) -> bool:
+    return isinstance(model, ReviewedDeviceModel) and has_table_profiles(model.fitted)
+
+
+def _model_notes(model: DeviceModel, placed: Sequence[PlacedComponent]) -> tuple[str, ...]:
+    """Those that stand behind the components' latencies."""
+    if not isinstance(model, ReviewedDeviceModel):
+        return model.notes
+    asked = in_context(placed, work_of) if _knows_traffic(model) else placed
+    return model.notes_on([one.component for one in asked])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,6 +1,6 @@
 """A measured device's model where some of what is asked was never measured there."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -8,6 +8,7 @@ import numpy as np
 from planner.cost_model.estimates import DeviceModel, Estimates, Floats, LatencyProvenance
 from planner.cost_model.features import family_of
 from planner.cost_model.model import FittedDeviceModel
+from planner.cost_model.plausibility import plausibility_notes
 from planner.cost_model.scatter import Scatter
 from profiles.component import Component, Work, make_component
 from profiles.errors import UnknownNameError
@@ -45,10 +46,29 @@ class ReviewedDeviceModel:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The fitted model's, and what stood in for what."""
-        cut = [f"{_shape(one)} as {_shape(other)}" for one, other in self.stand_ins.items()]
-        notes = (f"too large for this machine, so cut: {'; '.join(dict.fromkeys(cut))}",) if cut else ()
-        return (*self.fitted.notes, *notes, *(self.estimated.notes if self.estimated else ()))
+        """All that may stand behind an answer; `notes_on` has those that stand behind some."""
+        return (*self.fitted.notes, *_cut_notes(self.stand_ins), *(self.estimated.notes if self.estimated else ()))
+
+    def notes_on(self, components: Sequence[Component]) -> tuple[str, ...]:
+        """The notes that stand behind the answers for these components.
+
+        What the rows lack for a fit is said of families that were predicted from one, the other model's notes where it
+        answers.
+        """
+        asked = [self.stand_ins.get(one, one) for one in components]
+        measured = set(self.fitted.rows.components)
+        families = {family_of(one) for one in asked if one not in measured}
+        cut = {one: self.stand_ins[one] for one in components if one in self.stand_ins}
+        estimated = self.estimated.notes if self.estimated and families - set(self.fitted.families) else ()
+        return (*self._fitted_notes(families), *_cut_notes(cut), *estimated)
+
+    def _fitted_notes(self, families: Collection[str]) -> tuple[str, ...]:
+        """The fitted model's but for those on the scatter of queries, and on the fits of all but these families."""
+        rows, model = self.fitted.rows, self.fitted
+        of_all = plausibility_notes(rows, model.work, model.families.limits)
+        others = [note for note in model.notes if note not in {*of_all, *model.scatter.notes}]
+        used = rows.take([i for i, one in enumerate(rows.components) if family_of(one) in families])
+        return (*others, *plausibility_notes(used, model.work, model.families.limits))
 
     def predict(self, components: Sequence[Component], *, resident_bytes: int | None = None) -> Estimates:
         """As the model of each component's family does.
@@ -89,6 +109,11 @@ def cut_to_fit(component: Component, work: Callable[[Component], Work], budget_b
     rows = max(1, int(int(shape["rows"]) * budget_bytes / parameter_bytes))
     cut = make_component(component.kind, component.batch, {**shape, "rows": rows}, dtype=component.dtype)
     return replace(cut, phase=component.phase)
+
+
+def _cut_notes(stand_ins: Mapping[Component, Component]) -> tuple[str, ...]:
+    cut = dict.fromkeys(f"{_shape(one)} as {_shape(other)}" for one, other in stand_ins.items())
+    return (f"too large for this machine, so cut: {'; '.join(cut)}",) if cut else ()
 
 
 def _shape(component: Component) -> str:

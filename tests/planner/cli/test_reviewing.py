@@ -67,8 +67,12 @@ def test_a_study_s_candidate_is_reviewed_on_the_study_s_devices(
             ("dlrm-flights", "--device", "v100", "--price", "v100=-1"),
             "--price: must be finite and >= 0, but got 'v100=-1'",
         ),
-        (("dlrm-flights", "--profiles", "nowhere"), "there is no nowhere"),
+        (
+            ("dlrm-flights", "--profiles", "nowhere"),
+            "error: --profiles: must be a folder of profiles, but there is no",
+        ),
         (("dlrm-flights", "--no-measure"), "nothing was measured on it and nothing of it is published"),
+        (("dlrm-flights", "--no-measure"), "give --profiles, or leave out --no-measure"),
         (("nanogpt", "--device", "v100"), "nothing is known of the cost of a"),
         (("dlrm-flights", "--against", "no.safetensors"), "there is no no.safetensors"),
     ],

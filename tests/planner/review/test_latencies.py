@@ -36,6 +36,36 @@ def test_what_is_here_is_measured_and_kept(tmp_path: Path) -> None:
     assert len(ProfileStore(tmp_path).load()) == len({one.component for one in components_of(SPEC, 16)})
 
 
+def test_notes_on_fits_stand_only_where_a_fit_was_used(tmp_path: Path) -> None:
+    def notes_at(batch: int, sources: LatencySources) -> str:
+        found = device_models([SUBJECT], [batch], [CPU], sources, QuietProgress())
+        (device,) = review_model(SUBJECT, batch, [CPU], found).devices
+        return "\n".join(device.notes)
+
+    measured = notes_at(16, replace(QUICK, store=tmp_path))
+    assert "25th percentiles of warm calls" in measured
+    assert "roofline alone" not in measured
+    assert "extrapolated" not in measured
+    predicted = notes_at(32, replace(QUICK, profiles=tmp_path))
+    assert "fewer than 8 rows, so a roofline alone: " in predicted
+    assert "scatter" not in measured + predicted
+
+
+def test_a_note_on_fits_names_the_families_that_were_fitted() -> None:
+    model = measured_model(SPEC, DHE).model
+    assert isinstance(model, ReviewedDeviceModel)
+    hit, other = linears([(4, 16), (5, 6)], (64,))
+    assert not any("roofline alone" in note for note in model.notes_on([hit]))
+    (scarce,) = [note for note in model.notes_on([hit, other]) if "roofline alone" in note]
+    assert "linear (" in scarce
+    assert "embedding" not in scarce
+    both = replace(model, fitted=model.fitted.only({"linear"}), estimated=published_model().model)
+    table = components_of(SPEC, 64)[4].component
+    assert both.estimated is not None
+    assert set(both.estimated.notes) <= set(both.notes_on([table]))
+    assert not set(both.estimated.notes) & set(both.notes_on([hit]))
+
+
 def test_with_profiles_only_families_that_they_lack_are_measured(tmp_path: Path) -> None:
     store = ProfileStore(tmp_path)
     device_models([SUBJECT], [16], [CPU], replace(QUICK, store=tmp_path), QuietProgress())
@@ -70,17 +100,17 @@ def test_profiles_of_another_set_up_are_refused_or_said_to_be_stale(tmp_path: Pa
 def test_without_measurements_nothing_is_known_of_this_machine() -> None:
     with pytest.raises(InputError, match=r"device 'local-cpu': nothing was measured on it"):
         device_models([SUBJECT], [16], [CPU], replace(QUICK, measure=False), QuietProgress())
-    with pytest.raises(InputError, match=r"profiles: must be a folder of profiles, but there is no nowhere"):
+    with pytest.raises(InputError, match=r"^--profiles: must be a folder of profiles, but there is no nowhere"):
         LatencySources(profiles=Path("nowhere"))
 
 
 def test_profiles_of_another_device_are_named_where_one_is_missing(tmp_path: Path) -> None:
     sources = replace(QUICK, profiles=tmp_path, measure=False)
-    with pytest.raises(InputError, match="holds no profiles; let it be measured"):
+    with pytest.raises(InputError, match="holds no profiles; leave out --no-measure"):
         device_models([SUBJECT], [16], [CPU], sources, QuietProgress())
     elsewhere = replace(FINGERPRINT, device="v100")
     ProfileStore(tmp_path).append(profile_of(linears([(4, 4)], (1,))[0], 1.0, fingerprint=elsewhere))
-    with pytest.raises(InputError, match="holds profiles of v100; let it be measured"):
+    with pytest.raises(InputError, match="holds profiles of v100; leave out --no-measure"):
         device_models([SUBJECT], [16], [CPU], sources, QuietProgress())
 
 
@@ -126,7 +156,7 @@ def test_a_row_that_cannot_be_is_named_with_its_store(tmp_path: Path, change: di
 
 def test_what_the_profiles_lack_and_nobody_published_is_named(tmp_path: Path) -> None:
     sources = stored(tmp_path, here_rows(*linears([(8, 8), (4, 4)])))
-    with pytest.raises(InputError, match=rf"{tmp_path}: nothing of .*embedding\(torch\).*; let them be measured"):
+    with pytest.raises(InputError, match=rf"{tmp_path}: nothing of .*embedding\(torch\).*; leave out --no-measure"):
         device_models([SUBJECT], [16], [CPU], sources, QuietProgress())
 
 
