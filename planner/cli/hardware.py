@@ -10,6 +10,7 @@ import typer
 from planner.cli.options import Json
 from planner.cli.output import print_json, print_lines, print_table
 from profiles.errors import InputError
+from profiles.hardware import LOCAL_CPU
 from profiles.units import format_bytes, format_count, format_ms
 
 if TYPE_CHECKING:
@@ -74,9 +75,10 @@ def hardware(
         _run_suite(out or Path("out/suite"), device, threads, is_quick=quick, json=json)
     elif calibrate:
         from planner.pipeline.calibrating import Calibration
+        from profiles.devices import resolve_device
 
         wanted = Calibration(
-            device=device,
+            device=resolve_device(device, what="--device").name,
             threads=threads,
             seconds=_BUDGET_S if budget is None else budget,
             kinds=tuple(kind) if kind else None,
@@ -106,7 +108,7 @@ def _calibrate(wanted: Any, folder: Path, *, ship: bool, json: bool) -> None:
         f'a study uses them by [sweep] profiles = "{where}", plan, search and review by --profiles {where}',
     ])  # fmt: skip
     if shipped:
-        use = "" if wanted.device == "cpu" else ", and predicts this device where it is not measured"
+        use = "" if wanted.device == LOCAL_CPU else ", and predicts this device where it is not measured"
         print_lines([f"shipped: {shipped} is part of the package now{use}"])
 
 

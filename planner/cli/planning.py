@@ -109,7 +109,7 @@ def validate(
     from planner.report.validation_page import build_validation_page
     from profiles.fingerprint import current_fingerprint
 
-    job = open_job(study, out, profiles, allow_stale=allow_stale)
+    job = open_job(study, out, profiles, allow_stale=allow_stale, fills=False)
     data = job.data()
     cost_model = job.cost_model(data)
     with measuring_on(ray) as executor:
@@ -134,11 +134,13 @@ def map_(
     """Map the search's candidates to the study's devices (MP-Rec, Algorithm 1, and exactly); writes plan.json."""
     from planner.pipeline.mapping import map_study
     from planner.pipeline.searching import finished_search
+    from profiles.files import make_folder
 
-    job = open_job(study, out, profiles, allow_stale=allow_stale)
+    job = open_job(study, out, profiles, allow_stale=allow_stale, fills=False)
     data = job.data()
     cost_model = job.cost_model(data)
     found = finished_search(job.study, data, cost_model, job.workspace, storage)
+    make_folder(job.workspace.root)
     result = map_study(job.study, data, cost_model, found, job.workspace)
     if json:
         print_json(_mapping_object(result, job.workspace.plan_file))

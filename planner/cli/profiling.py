@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from planner.cli.options import Json, Ray
+from planner.cli.out_folder import try_out
 from planner.cli.output import message, print_json, print_lines
 from planner.cli.profiling_options import (
     FORMATS,
@@ -32,7 +33,7 @@ from planner.cli.profiling_options import (
     TargetName,
     Threads,
 )
-from profiles.errors import InputError, MeasurementError, RecplanError
+from profiles.errors import InputError, MeasurementError
 from profiles.units import format_bytes
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ def _checked(target: str | None, out: Path | None, formats: list[str] | None) ->
     if out is None:
         return target, ()
     writers = named_writers(formats or FORMATS.split(","))
-    _try_folder(out)
+    try_out(out)
     return target, writers
 
 
@@ -204,16 +205,6 @@ def _progress(title: str) -> "Iterator[Callable[[ProfileProgress], None]]":
             stage.update(now.done, now.total, now.path or "the model")
 
         yield tell
-
-
-def _try_folder(folder: Path) -> None:
-    """Make it and write into it, before anything is measured."""
-    from profiles.files import make_folder, replace_file
-
-    try:
-        replace_file(make_folder(folder) / ".recplan", "").unlink()
-    except RecplanError as error:
-        raise InputError(f"--out: {error}") from error
 
 
 def _show(result: "ModelProfile", target: "Target", files: list[Path]) -> None:

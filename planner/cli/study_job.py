@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from planner.cli.out_folder import naming_out
 from planner.cli.output import message
 
 if TYPE_CHECKING:
@@ -51,13 +52,18 @@ class StudyJob:
             return fit_cost_model(self.study, data, self.workspace)
 
 
-def open_job(study_file: Path, out: Path | None, profiles: Path | None, *, allow_stale: bool) -> StudyJob:
+def open_job(
+    study_file: Path, out: Path | None, profiles: Path | None, *, allow_stale: bool, fills: bool = True
+) -> StudyJob:
     """Read a study; `profiles` and `allow_stale` go before what it says itself.
+
+    A command that `fills` the folder has it made; one that goes on from what lies there has not.
 
     Raises:
         InputError: no such file, or a study that is wrong.
+        StorageError: the folder cannot be made.
     """
-    from planner.pipeline.workspace import open_workspace
+    from planner.pipeline.workspace import find_workspace, open_workspace
     from planner.progress import progress_for
     from planner.study import study_from_object
     from profiles.edge import read_toml
@@ -68,7 +74,8 @@ def open_job(study_file: Path, out: Path | None, profiles: Path | None, *, allow
     section = replace(study.sweep, profiles=where, allow_stale=allow_stale or study.sweep.allow_stale)
     study = replace(study, sweep=section)
     _warn_of_crowding(study)
-    workspace = open_workspace(out or Path("out") / study.name)
+    with naming_out():
+        workspace = (open_workspace if fills else find_workspace)(out or Path("out") / study.name)
     return StudyJob(study=study, study_object=study_object, workspace=workspace, progress=progress_for())
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from profiles.errors import InputError
 from profiles.files import make_folder
 
-__all__ = ["Workspace", "open_workspace"]
+__all__ = ["Workspace", "find_workspace", "open_workspace"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,17 @@ class Workspace:
         return self.root / "report.html"
 
 
+def find_workspace(root: Path) -> Workspace:
+    """The workspace in a folder, which may not be there.
+
+    Raises:
+        InputError: the path is a file.
+    """
+    if root.exists() and not root.is_dir():
+        raise InputError(f"{root}: must be a folder for the results, but is a file")
+    return Workspace(root)
+
+
 def open_workspace(root: Path) -> Workspace:
     """The workspace in a folder, which is created where it is missing.
 
@@ -58,9 +69,7 @@ def open_workspace(root: Path) -> Workspace:
         InputError: the path is a file.
         StorageError: the folder cannot be created or written.
     """
-    if root.exists() and not root.is_dir():
-        raise InputError(f"{root}: must be a folder for the results, but is a file")
-    workspace = Workspace(root)
+    workspace = find_workspace(root)
     make_folder(workspace.profiles)
     make_folder(workspace.search)
     return workspace

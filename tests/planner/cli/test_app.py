@@ -243,7 +243,22 @@ def test_a_truncated_store_names_the_file(
 def test_an_out_that_is_a_file_is_refused(study_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "out").write_text("")
     assert run(["sweep", str(study_file), "--out", str(tmp_path / "out")]) == 2
-    assert "must be a folder" in capsys.readouterr().err
+    assert f"--out: {tmp_path / 'out'}: must be a folder" in capsys.readouterr().err
+
+
+def test_an_out_that_cannot_be_made_is_a_failure(study_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["sweep", str(study_file), "--out", "/dev/null/x"]) == 1
+    said = "error: --out: /dev/null/x/profiles: cannot make the folder: Not a directory\n"
+    assert capsys.readouterr().err.endswith(said)
+
+
+@pytest.mark.parametrize("command", ["validate", "map"])
+def test_what_goes_on_from_nothing_leaves_nothing(
+    command: str, study_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([command, str(study_file), "--out", str(tmp_path / "out")]) == 2
+    assert "sweep first" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_full_disk_is_a_failure_that_keeps_what_was_finished(

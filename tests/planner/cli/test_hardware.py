@@ -74,6 +74,15 @@ def test_one_run_at_a_time(capsys: pytest.CaptureFixture[str]) -> None:
     assert "two runs" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("run_of", ["--calibrate", "--suite"])
+def test_a_device_that_is_not_here_is_refused_by_its_option(
+    run_of: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert run(["hardware", run_of, "--device", "tpu", "--out", str(tmp_path / "out")]) == 2
+    assert capsys.readouterr().err.startswith("error: --device: unknown name 'tpu'")
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize(
     "words", [["--ship"], ["--training", "--suite"], ["--kind", "linear"], ["--budget", "9", "--suite"]]
 )

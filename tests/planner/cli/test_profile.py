@@ -134,7 +134,6 @@ def test_known_names_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     [
         ([], "name a target, or ask for --list"),
         (["small", "--format", "json"], "--format needs a folder to write to"),
-        (["small", "--out", "/dev/null/x", "--format", "json"], "--out: .*cannot make the folder"),
         (["small", "--out", "out", "--format", "xml"], "result writer: unknown name 'xml'.*known: .*json"),
         (["small", "--with", "magic"], "preprocessor: unknown name 'magic'.*known: "),
         (["small", "--profiler", "magic"], "profiler: unknown name 'magic'.*known: .*memory"),
@@ -154,6 +153,11 @@ def test_bad_input_is_refused(
     target = [f"{models}:{options[0]}"] if options else []
     assert run(["profile", *target, *options[1:]]) == 2
     assert re.search(f"^error: .*{complaint}", capsys.readouterr().err, re.DOTALL | re.MULTILINE)
+
+
+def test_a_folder_that_cannot_be_made_is_a_failure(models: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["profile", f"{models}:small", "--out", "/dev/null/x", "--format", "json"]) == 1
+    assert capsys.readouterr().err == "error: --out: /dev/null/x: cannot make the folder: Not a directory\n"
 
 
 @pytest.mark.slow
