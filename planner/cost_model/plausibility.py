@@ -15,7 +15,7 @@ from planner.cost_model.training_rows import TrainingRows
 from profiles.errors import InputError
 from profiles.units import MS_PER_S
 
-__all__ = ["plausibility_notes", "require_possible"]
+__all__ = ["fit_notes", "plausibility_notes", "require_possible", "row_notes"]
 
 # No call of a module from Python, and no launch of a kernel, is as short.
 _LEAST_CALL_MS = 1e-4
@@ -47,13 +47,27 @@ def require_possible(rows: TrainingRows, work: WorkFormula, limits: PhysicalLimi
 
 def plausibility_notes(rows: TrainingRows, work: WorkFormula, limits: PhysicalLimits) -> tuple[str, ...]:
     """Warnings with their numbers; none where all rows look sound."""
-    families = [
+    return (*row_notes(rows, work, limits), *fit_notes(rows, work))
+
+
+def row_notes(rows: TrainingRows, work: WorkFormula, limits: PhysicalLimits) -> tuple[str, ...]:
+    """Those on latencies that look wrong, whatever they are used for."""
+    return (*_slow(rows, work), *_far_off(_families(rows, work), limits))
+
+
+def fit_notes(rows: TrainingRows, work: WorkFormula) -> tuple[str, ...]:
+    """Those on what the rows lack for a fit."""
+    families = _families(rows, work)
+    enough = [one for one in families if len(one.label_ms) >= FEWEST_FOR_RESIDUAL]
+    scarce = [one for one in families if len(one.label_ms) < FEWEST_FOR_RESIDUAL]
+    return (*_constant(enough), *_unmoved(enough), *_scarce(scarce))
+
+
+def _families(rows: TrainingRows, work: WorkFormula) -> list["_FamilyRows"]:
+    return [
         _FamilyRows(name, drivers_of([rows.components[i] for i in at], work), rows.label_ms[at], rows.doubt[at])
         for name, at in places_by_family(rows.components).items()
     ]
-    enough = [one for one in families if len(one.label_ms) >= FEWEST_FOR_RESIDUAL]
-    scarce = [one for one in families if len(one.label_ms) < FEWEST_FOR_RESIDUAL]
-    return (*_slow(rows, work), *_far_off(families, limits), *_constant(enough), *_unmoved(enough), *_scarce(scarce))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,7 +8,7 @@ import numpy as np
 from planner.cost_model.estimates import DeviceModel, Estimates, Floats, LatencyProvenance
 from planner.cost_model.features import family_of
 from planner.cost_model.model import FittedDeviceModel
-from planner.cost_model.plausibility import plausibility_notes
+from planner.cost_model.plausibility import fit_notes, plausibility_notes, row_notes
 from planner.cost_model.scatter import Scatter
 from profiles.component import Component, Work, make_component
 from profiles.errors import UnknownNameError
@@ -57,18 +57,23 @@ class ReviewedDeviceModel:
         """
         asked = [self.stand_ins.get(one, one) for one in components]
         measured = set(self.fitted.rows.components)
-        families = {family_of(one) for one in asked if one not in measured}
+        predicted = {family_of(one) for one in asked if one not in measured}
         cut = {one: self.stand_ins[one] for one in components if one in self.stand_ins}
-        estimated = self.estimated.notes if self.estimated and families - set(self.fitted.families) else ()
-        return (*self._fitted_notes(families), *_cut_notes(cut), *estimated)
+        estimated = self.estimated.notes if self.estimated and predicted - set(self.fitted.families) else ()
+        return (*self._fitted_notes({family_of(one) for one in asked}, predicted), *_cut_notes(cut), *estimated)
 
-    def _fitted_notes(self, families: Collection[str]) -> tuple[str, ...]:
-        """The fitted model's but for those on the scatter of queries, and on the fits of all but these families."""
+    def _fitted_notes(self, asked: Collection[str], predicted: Collection[str]) -> tuple[str, ...]:
+        """The fitted model's but for those on the scatter of queries; on rows of the families asked for alone, on fits
+        of those predicted.
+        """
         rows, model = self.fitted.rows, self.fitted
         of_all = plausibility_notes(rows, model.work, model.families.limits)
         others = [note for note in model.notes if note not in {*of_all, *model.scatter.notes}]
-        used = rows.take([i for i, one in enumerate(rows.components) if family_of(one) in families])
-        return (*others, *plausibility_notes(used, model.work, model.families.limits))
+        used, fitted = (
+            rows.take([i for i, one in enumerate(rows.components) if family_of(one) in families])
+            for families in (asked, predicted)
+        )
+        return (*others, *row_notes(used, model.work, model.families.limits), *fit_notes(fitted, model.work))
 
     def predict(self, components: Sequence[Component], *, resident_bytes: int | None = None) -> Estimates:
         """As the model of each component's family does.

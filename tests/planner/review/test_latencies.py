@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from planner.cost_model.model import fit_device_model
 from planner.cost_model.transfer import TransferredDeviceModel
 from planner.progress import QuietProgress
 from planner.review.latencies import LatencySources, device_models
@@ -20,7 +21,7 @@ from profiles.hardware import LOCAL_CPU
 from profiles.records import ComponentProfile, Latency
 from profiles.store import ProfileStore
 from representations.components import components_of, work_of
-from tests.planner.cost_model.synthetic import FINGERPRINT, linears, profile_of, profiles_of
+from tests.planner.cost_model.synthetic import FINGERPRINT, linears, profile_of, profiles_of, roofline_ms
 from tests.planner.review.small_models import CPU, DHE, SPEC, measured_model, published_model
 
 QUICK = LatencySources(seconds_per_visit=0.0005)
@@ -64,6 +65,14 @@ def test_a_note_on_fits_names_the_families_that_were_fitted() -> None:
     assert both.estimated is not None
     assert set(both.estimated.notes) <= set(both.notes_on([table]))
     assert not set(both.estimated.notes) & set(both.notes_on([hit]))
+
+
+def test_rows_that_look_wrong_are_told_of_where_they_are_the_answer() -> None:
+    known = linears([(8, 8), (16, 8)], (1, 64))
+    rows = [profile_of(one, roofline_ms(one) * 1e3) for one in known]
+    model = ReviewedDeviceModel(fitted=fit_device_model(rows, work_of))
+    assert any("slower than any device should be" in note for note in model.notes_on(known[:1]))
+    assert not any("roofline alone" in note for note in model.notes_on(known[:1]))
 
 
 def test_with_profiles_only_families_that_they_lack_are_measured(tmp_path: Path) -> None:
