@@ -103,7 +103,9 @@ def test_an_sla_below_the_fastest_path_still_gives_a_result_and_says_so() -> Non
     result = simulate(small_plan(), sla_ms=0.05)
     assert result.sla_violation_share == 1.0
     assert result.fluid_bound_share is None
-    assert result.notes[0].startswith("sla_ms: 50 µs is below the fastest path: table-gpu takes 2.06 ms on average at size")
+    assert result.notes[0].startswith(
+        "sla_ms: 50 µs is below the fastest path: table-gpu takes 2.06 ms on average at size"
+    )
     assert result.notes[0].endswith("nothing can meet it, by 2.01 ms")
 
 
