@@ -124,7 +124,7 @@ def _acquire_sleeping(waiting: Semaphore) -> bool:
 
 
 def _acquire_polling(waiting: Semaphore) -> bool:
-    """Keep the core awake: one that sleeps is slow to wake and, on a virtual machine, given to others meanwhile."""
+    """Keep the core awake: one that sleeps is slow to wake and, if virtual, may be given to others meanwhile."""
     until_s = time.perf_counter() + _POLL_S
     while time.perf_counter() < until_s:
         if waiting.acquire(block=False):

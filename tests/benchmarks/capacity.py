@@ -85,7 +85,8 @@ _MEANING = """\
   one served before, not in turn: +31 to +278 % for **called**, **served** within 10 % in 4 of 12 cases; on that machine
   p99 was late at low rates already, by halves of a pass and not by all, so that what was found by serving did not
   repeat. Polling instead of sleeping (`recplan replay --busy-poll`) did not change that: calls after a pause take
-  longer even where the core was kept awake (2.0 ms at 50 queries/s and 1.2 ms at 800, polling or not).
+  longer even where the core was kept awake (2.0 ms at 50 queries/s and 1.2 ms at 800, polling or not, in a single run
+  of a table, of which no script is kept).
 - The run before this one, with one known model in turn and rates up to 1.4 times the prediction, was off by -16 % for
   the table, -7 % for the DHE and -8 % for the hybrid.
 - Every block of queries begins idle and lasts seconds, a simulation runs on for 20,000 queries: near saturation queues
