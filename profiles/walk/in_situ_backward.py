@@ -4,6 +4,7 @@ Module hooks for the backward pass put nodes of their own into the graph, and br
 graph stays as it is: a node belongs to the module in whose call it was made, which its sequence number tells.
 """
 
+import math
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -14,6 +15,7 @@ from typing import Any
 
 import torch
 
+from profiles.core_probe import QuietCore
 from profiles.errors import MeasurementError
 from profiles.providers.target import InputBatch
 from profiles.records import Latency
@@ -32,14 +34,16 @@ _NO_NUMBER = 2**64 - 1
 class InSituBackward:
     """Collects one sample per pass and node: the time in which nodes of the graph run that its calls made.
 
-    What the engine does between them, and the hooks, counts for the model alone. `failure` tells why there are no
-    times.
+    What the engine does between them, and the hooks, counts for the model alone. With a `core`, passes wait until it is
+    quiet; those during which it was not are taken again, and left out once there are enough others. `failure` tells why
+    there are no times.
     """
 
-    def __init__(self, where: ModelPasses) -> None:
-        self._where, self._watch = where, where.watch
+    def __init__(self, where: ModelPasses, core: QuietCore | None = None) -> None:
+        self._where, self._watch, self._core = where, where.watch, core
         self._visits = 0
         self._passes: list[Mapping[int, float]] = []
+        self._quiet: list[Mapping[int, float]] = []
         self.failure = ""
 
     def visit(self) -> None:
@@ -47,23 +51,37 @@ class InSituBackward:
         if self.failure:
             return
         try:
-            passes = [self._pass()]
-            while len(passes) < MOST_PASSES and sum(one[0] for one in passes) < LEAST_VISIT_MS:
-                passes.append(self._pass())
+            quiet, busy = self._taken()
         except Exception as error:  # noqa: BLE001 (what a model may raise is up to the user's code)
             told = str(error) if isinstance(error, MeasurementError) else f"{type(error).__name__}: {error}"
             self.failure = f"the backward pass in the model could not be timed: {told}"
         else:
-            self._passes += passes
+            self._passes += quiet or busy
+            self._quiet += quiet
             self._visits += 1
 
     def inclusive(self, index: int) -> Latency | None:
         """Latency of a node's backward pass with that of everything it calls."""
-        times_ms = [one[index] for one in self._passes if index in one]
+        used = self._quiet if len(self._quiet) >= self._visits else self._passes
+        times_ms = [one[index] for one in used if index in one]
         if self.failure or not times_ms:
             return None
         samples = [[Sample(latency_ms=one, wall_ms=one, cpu_ms=0.0)] for one in times_ms]
         return replace(summarize(samples, sees_contention=False), visits=self._visits, cpu_ms=None)
+
+    def _taken(self) -> tuple[list[dict[int, float]], list[dict[int, float]]]:
+        """The passes of a visit while the core was quiet and while it was not, at most twice as many as are wanted."""
+        quiet: list[dict[int, float]] = []
+        busy: list[dict[int, float]] = []
+        wanted, fastest_ms = 1, math.inf
+        while len(quiet) < wanted and len(quiet) + len(busy) < 2 * wanted:
+            if self._core:
+                self._core.wait()
+            taken = self._pass()
+            (quiet if self._core is None or self._core.stayed() else busy).append(taken)
+            fastest_ms = min(fastest_ms, taken[0])
+            wanted = max(1, min(MOST_PASSES, math.ceil(LEAST_VISIT_MS / fastest_ms)))
+        return quiet, busy
 
     def _pass(self) -> dict[int, float]:
         times_ms: dict[int, float] = {}

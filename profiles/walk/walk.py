@@ -140,7 +140,8 @@ class Walk:
         self._capture_s = spent.so_far()
         contexts = [*self._contexts, torch.enable_grad if options.backward else torch.no_grad]
         where = ModelPasses(self.nodes, target.model, target.batches, self._torch_name, contexts)
-        self._in_situ, self._in_situ_backward = InSituTimes(where, options.timing, self._core), InSituBackward(where)
+        self._in_situ = InSituTimes(where, options.timing, self._core)
+        self._in_situ_backward = InSituBackward(where, self._core)
 
     @property
     def paths(self) -> tuple[str, ...]:

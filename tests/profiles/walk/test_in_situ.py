@@ -5,13 +5,13 @@ import pytest
 import torch
 from torch import nn
 
-from profiles.core_probe import CoreProbe, QuietCore
 from profiles.providers.target import InputBatch
 from profiles.timing import TimingOptions
 from profiles.walk.in_situ import InSituTimes
 from profiles.walk.model_passes import ModelPasses
 from profiles.walk.tree import module_tree
 from tests.profiles.small_models import Raising
+from tests.profiles.walk.quiet_cores import Alternating, Busy
 
 
 class Sleeper(nn.Module):
@@ -147,21 +147,6 @@ def test_passes_under_contention_are_taken_again(most: float, passes: int) -> No
     assert model.calls == 2 * passes
 
 
-class Alternating(QuietCore):
-    """A core that is busy during every other pair of passes."""
-
-    def __init__(self) -> None:
-        super().__init__(0.25, patience_s=0.0, probe=CoreProbe(lambda: None))
-        self.waits = self.looks = 0
-
-    def wait(self) -> None:
-        self.waits += 1
-
-    def stayed(self) -> bool:
-        self.looks += 1
-        return self.looks % 2 == 0
-
-
 def test_passes_beside_a_neighbour_on_the_core_are_taken_again_and_left_out() -> None:
     core, model = Alternating(), Sleeper()
     where = ModelPasses(module_tree(model), model, (rows(30),), "cpu", [torch.no_grad])
@@ -175,10 +160,6 @@ def test_passes_beside_a_neighbour_on_the_core_are_taken_again_and_left_out() ->
 
 
 def test_where_the_core_is_never_quiet_all_passes_count() -> None:
-    class Busy(Alternating):
-        def stayed(self) -> bool:
-            return False
-
     model = Sleeper()
     times = InSituTimes(ModelPasses(module_tree(model), model, (rows(30),), "cpu", [torch.no_grad]), core=Busy())
     times.visit(2)

@@ -1,11 +1,14 @@
+import pytest
 import torch
 from torch import nn
 
+from profiles.core_probe import QuietCore
 from profiles.providers.target import InputBatch
 from profiles.walk.in_situ_backward import InSituBackward
 from profiles.walk.model_passes import ModelPasses
 from profiles.walk.tree import module_tree
 from tests.profiles.small_models import Raising, Recursive
+from tests.profiles.walk.quiet_cores import Alternating, Busy
 
 
 class InPlace(nn.Module):
@@ -25,9 +28,11 @@ class InPlace(nn.Module):
         return self.light(hidden_BF)  # type: ignore[no-any-return]  # a module call gives Any
 
 
-def timed(model: nn.Module, *batches: InputBatch, is_grad: bool = True) -> InSituBackward:
+def timed(
+    model: nn.Module, *batches: InputBatch, is_grad: bool = True, core: QuietCore | None = None
+) -> InSituBackward:
     contexts = [torch.enable_grad if is_grad else torch.no_grad]
-    times = InSituBackward(ModelPasses(module_tree(model), model, batches, "cpu", contexts))
+    times = InSituBackward(ModelPasses(module_tree(model), model, batches, "cpu", contexts), core)
     for _ in range(3):
         times.visit()
     return times
@@ -55,6 +60,15 @@ def test_calls_of_itself_count_once() -> None:
     assert whole
     assert linear
     assert linear.median_ms < whole.median_ms
+
+
+@pytest.mark.parametrize(("core", "used"), [(Alternating(), 0.5), (Busy(), 1.0)])
+def test_passes_beside_a_neighbour_are_left_out_where_there_are_others(core: Alternating, used: float) -> None:
+    whole = timed(Recursive(64), InputBatch(args=(torch.ones(64, 64),)), core=core).inclusive(0)
+    assert whole
+    assert whole.visits == 3
+    assert whole.n == used * core.looks
+    assert core.waits == core.looks
 
 
 def test_a_model_that_raises_has_no_times_but_the_reason() -> None:
