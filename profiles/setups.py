@@ -1,10 +1,11 @@
 """What two set-ups of a measurement differ in: the reason why one's figures do not hold for the other."""
 
+from collections.abc import Iterable
 from dataclasses import fields
 
-from profiles.records import Fingerprint
+from profiles.records import ComponentProfile, Fingerprint
 
-__all__ = ["setup_differences"]
+__all__ = ["other_setups", "setup_differences"]
 
 # Do not decide whether measurements may be compared.
 _NOT_COMPARED = ("git_revision", "timestamp", "libraries")
@@ -21,3 +22,16 @@ def setup_differences(stored: Fingerprint, now: Fingerprint) -> tuple[str, ...]:
     for name in sorted(before | after):
         pairs[name] = before.get(name, "absent"), after.get(name, "absent")
     return tuple(f"{name} {old or 'none'} (now {new or 'none'})" for name, (old, new) in pairs.items() if old != new)
+
+
+def other_setups(rows: Iterable[ComponentProfile], now: Fingerprint) -> tuple[str, ...]:
+    """For each other set-up among the rows of this device, how many there are and what differs."""
+    setups: dict[str, list[ComponentProfile]] = {}
+    for row in rows:
+        if row.device == now.device and row.fingerprint.device_key() != now.device_key():
+            setups.setdefault(row.fingerprint.device_key(), []).append(row)
+    return tuple(
+        f"{len(found)} row{'' if len(found) == 1 else 's'} of {now.device} with "
+        + ", ".join(setup_differences(found[0].fingerprint, now))
+        for found in setups.values()
+    )

@@ -226,6 +226,9 @@ def _measured(
     if profiles is None:
         return request
     if measure:
+        from profiles.devices import resolve_device
+
+        resolve_device(device or "cpu", what="--device")
         message("measuring layers and look-ups")
     return with_profiles(request, profiles, device, measure=measure)
 

@@ -12,11 +12,12 @@ from planner.distributed.iteration.training_job import TrainingJob
 from planner.distributed.plan import ShardingPlan
 from profiles.component import Component
 from profiles.errors import InputError, UnknownNameError
+from profiles.setups import other_setups
 from representations.phases import backward_of
 
 if TYPE_CHECKING:
     from profiles.devices import LocalDevice
-    from profiles.records import ComponentProfile
+    from profiles.records import ComponentProfile, Fingerprint
     from representations.provider import RecommendationProvider
 
 __all__ = ["StoredTimes", "job_components", "measure_components", "stored_times"]
@@ -27,12 +28,17 @@ _MOST_SHARE = 0.25
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoredTimes:
-    """Times of a device's rows in a store, and how many `of` the components have one (`found`)."""
+    """Times of a device's rows in a store, and how many `of` the components have one (`found`).
+
+    `other_setups` tells of rows under another set-up than the present one, or than the newest where the device is not
+    here.
+    """
 
     times: MeasuredTimes
     device: str
     found: int
     of: int
+    other_setups: tuple[str, ...] = ()
 
 
 def job_components(job: TrainingJob, plan: ShardingPlan) -> tuple[Component, ...]:
@@ -62,22 +68,33 @@ def stored_times(folder: Path, components: Sequence[Component], device: str | No
     from profiles.store import ProfileStore
 
     if not folder.is_dir():
-        raise InputError(f"profiles: must be the folder of a profile store, but there is no {folder}")
+        raise InputError(f"--profiles: must be a folder of profiles, but there is no {folder}")
     rows = [row for row in ProfileStore(folder).load() if row.provenance == "measured"]
     name = _device(rows, device, folder)
     times = MeasuredTimes(rows, name)
     found = sum(times.seconds(component) is not None for component in components)
-    return StoredTimes(times=times, device=name, found=found, of=len(components))
+    others = other_setups(rows, _setup(rows, name))
+    return StoredTimes(times=times, device=name, found=found, of=len(components), other_setups=others)
+
+
+def _setup(rows: "Sequence[ComponentProfile]", device: str) -> "Fingerprint":
+    """By which the rows of a device are judged: that of now where it is here, else the newest."""
+    from profiles.devices import local_devices
+    from profiles.fingerprint import current_fingerprint
+
+    newest = [row.fingerprint for row in rows if row.device == device][-1]
+    is_here = device in {local.name for local in local_devices()}
+    return current_fingerprint(device, newest.threads) if is_here else newest
 
 
 def _device(rows: "Sequence[ComponentProfile]", device: str | None, folder: Path) -> str:
     known = sorted({row.device for row in rows})
     if not known:
-        raise InputError(f"profiles: {folder} holds no measured row")
+        raise InputError(f"--profiles: {folder} holds no measured row")
     if device is None and len(known) > 1:
-        raise InputError(f"profiles: {folder} holds rows of {', '.join(known)}; name one with --device")
+        raise InputError(f"--profiles: {folder} holds rows of {', '.join(known)}; name one with --device")
     if device is not None and device not in known:
-        raise UnknownNameError(f"profiles: {folder}: device", device, known)
+        raise UnknownNameError(f"--device: rows in {folder}", device, known)
     return device or known[0]
 
 
@@ -96,7 +113,7 @@ def measure_components(components: Sequence[Component], folder: Path, device: st
     from profiles.sweep_options import SweepOptions
     from representations.provider import RecommendationProvider
 
-    local, provider = resolve_device(device), RecommendationProvider()
+    local, provider = resolve_device(device, what="--device"), RecommendationProvider()
     most = _MOST_SHARE * _free_bytes(local)
     chosen = [one for one in components if _bytes(one, provider) <= most]
     options = SweepOptions(threads=threads, seconds_per_visit=0.01, group_bytes=int(most))

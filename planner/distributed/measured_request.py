@@ -30,7 +30,8 @@ def with_profiles(
         device = measure_components(components, folder, device or "cpu")
     stored = stored_times(folder, components, device)
     note = f"{stored.found} of {stored.of} passes of layers and look-ups were measured on {stored.device}"
-    return replace(request, times=stored.times, notes=(*request.notes, note))
+    stale = (f"{folder}: {other}: of each component the newest row counts" for other in stored.other_setups)
+    return replace(request, times=stored.times, notes=(*request.notes, note, *stale))
 
 
 def with_ids(request: ShardRequest, logs: Sequence[str]) -> ShardRequest:

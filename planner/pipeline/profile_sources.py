@@ -16,11 +16,11 @@ from profiles.errors import InputError
 from profiles.fingerprint import current_fingerprint
 from profiles.hardware import LOCAL_CPU
 from profiles.records import ComponentProfile, Fingerprint
-from profiles.setups import setup_differences
+from profiles.setups import other_setups, setup_differences
 from profiles.shipped import shipped_profiles
 from profiles.store import ProfileStore, newest_rows
 
-__all__ = ["SourcedRows", "calibrated_rows", "calibration_notes", "other_setups", "sourced_rows"]
+__all__ = ["SourcedRows", "calibrated_rows", "calibration_notes", "sourced_rows"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,18 +67,6 @@ def calibration_notes(study: Study, kind: str, now: Fingerprint) -> tuple[str, .
         return tuple(f"{folder}: {other}: not used" for other in other_setups(rows, now))
     held = ", ".join(sorted({row.device for row in rows}))
     return (f"{folder}: {f'profiles of {held}' if held else 'no profiles'}, none of {kind}: not used",)
-
-
-def other_setups(rows: Sequence[ComponentProfile], now: Fingerprint) -> tuple[str, ...]:
-    """For each other set-up among the rows of this device, how many there are and what differs."""
-    setups: dict[str, list[ComponentProfile]] = {}
-    for row in rows:
-        if row.device == now.device and row.fingerprint.device_key() != now.device_key():
-            setups.setdefault(row.fingerprint.device_key(), []).append(row)
-    return tuple(
-        f"{len(found)} rows of {now.device} with {', '.join(setup_differences(found[0].fingerprint, now))}"
-        for found in setups.values()
-    )
 
 
 def _local(study: Study, rows: Sequence[ComponentProfile]) -> SourcedRows:

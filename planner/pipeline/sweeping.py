@@ -12,7 +12,7 @@ from planner.cost_model.traffic import in_context
 from planner.cost_model.training_rows import component_of
 from planner.cost_model.whole_models import WholeModelProvider, WithWholeModels
 from planner.pipeline.data import StudyData
-from planner.pipeline.profile_sources import calibrated_rows, calibration_notes, other_setups
+from planner.pipeline.profile_sources import calibrated_rows, calibration_notes
 from planner.pipeline.workspace import Workspace
 from planner.progress import Progress
 from planner.search import build_candidate, enumerate_choices
@@ -24,6 +24,7 @@ from profiles.executors import Executor
 from profiles.hardware import LOCAL_CPU
 from profiles.providers import ComponentProvider
 from profiles.records import Fingerprint
+from profiles.setups import other_setups
 from profiles.store import ProfileStore
 from profiles.sweep import SweepOptions, SweepProgress, SweepResult, sweep
 from representations.components import components_of, work_of

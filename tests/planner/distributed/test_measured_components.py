@@ -11,6 +11,7 @@ from planner.distributed.measured_components import job_components, measure_comp
 from profiles.component import Component
 from profiles.errors import InputError, UnknownNameError
 from profiles.hardware import LOCAL_CPU
+from profiles.records import ComponentProfile
 from profiles.store import ProfileStore
 from representations.embedding_components import linear
 from tests.planner.distributed.iteration.placed import cluster_of, table_wise
@@ -19,6 +20,12 @@ from tests.planner.distributed.iteration.profile_rows import profile
 TABLES = tuple(EmbeddingTable(name=name, rows=100, dim=8) for name in ("a", "b"))
 JOB = TrainingJob(name="small", tables=TABLES, batch_per_rank=4, bottom=perceptron((3, 8)), top=perceptron((8, 4, 1)))
 LAYERS = (linear(4, 3, 8), linear(4, 8, 4))
+
+
+def with_python(row: ComponentProfile, version: str) -> ComponentProfile:
+    return replace(
+        row, content_hash=f"{row.content_hash} {version}", fingerprint=replace(row.fingerprint, python=version)
+    )
 
 
 def components(job: TrainingJob = JOB) -> tuple[Component, ...]:
@@ -50,8 +57,18 @@ def test_of_several_devices_one_must_be_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="holds rows of gpu, other; name one with --device"):
         stored_times(tmp_path, LAYERS)
     assert stored_times(tmp_path, LAYERS, "other").found == 1
-    with pytest.raises(UnknownNameError, match="device: unknown name 'tpu'"):
+    with pytest.raises(UnknownNameError, match=r"--device: rows in .*: unknown name 'tpu'"):
         stored_times(tmp_path, LAYERS, "tpu")
+
+
+def test_rows_of_another_set_up_are_told(tmp_path: Path) -> None:
+    store = ProfileStore(tmp_path)
+    store.append(with_python(profile(LAYERS[0], 1.0), "2"))
+    store.append(profile(LAYERS[1], 1.0, timestamp="2"))
+    # Elsewhere the newest set-up is the measure, here the present one.
+    assert stored_times(tmp_path, LAYERS).other_setups == ("1 row of gpu with python 2 (now 3)",)
+    store.append(profile(LAYERS[0], 1.0, device=LOCAL_CPU))
+    assert "python 3 (now 3." in stored_times(tmp_path, LAYERS, LOCAL_CPU).other_setups[0]
 
 
 def test_a_store_that_is_empty_or_not_there_is_said(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from planner.pipeline.data import load_study_data
 from planner.pipeline.modelling import fit_cost_model
-from planner.pipeline.profile_sources import calibrated_rows, calibration_notes, other_setups, sourced_rows
+from planner.pipeline.profile_sources import calibrated_rows, calibration_notes, sourced_rows
 from planner.pipeline.workspace import Workspace, open_workspace
 from planner.study import Study, load_study
 from profiles.errors import InputError
@@ -71,12 +71,6 @@ def test_a_device_elsewhere_has_the_rows_of_its_newest_set_up(study_file: Path, 
     rows = sourced_rows(study_with(study_file), workspace, "v100").rows
     assert {row.fingerprint.threads for row in rows} == {2}
     assert sourced_rows(study_with(study_file), workspace, "ipu-pod16").rows == ()
-
-
-def test_other_set_ups_are_counted_and_told_apart() -> None:
-    rows = [profile_of(one, 1.0, fingerprint=here(threads=2)) for one in linears([(2, 2)], batches=(1, 8))]
-    assert other_setups(rows, here()) == ("2 rows of local-cpu with threads 2 (now 1)",)
-    assert other_setups(rows, here(threads=2)) == ()
 
 
 def test_a_calibration_that_does_not_count_is_told_by_what_it_holds(study_file: Path, tmp_path: Path) -> None:
