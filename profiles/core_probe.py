@@ -6,8 +6,11 @@ end, does. Quiet moments are often as short as tens of milliseconds: wait for on
 """
 
 import heapq
+import math
+import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 
 from profiles.errors import InputError
@@ -66,13 +69,14 @@ def core_probe() -> CoreProbe:
 class QuietCore:
     """Waits for a quiet core and tells whether it stayed so; a reading within `tolerance` of the best is quiet.
 
-    It waits for at most `patience_s` in all: a machine that is never quiet is measured as it is.
+    It waits for at most `patience_s` in all, times the environment's `RECPLAN_PATIENCE` where that is set (0: never):
+    a machine that is never quiet is measured as it is.
     """
 
     def __init__(self, tolerance: float, *, patience_s: float, probe: CoreProbe | None = None) -> None:
         if not tolerance > 0:
             raise InputError(f"quiet core: tolerance must be > 0, but got {tolerance}")
-        self._tolerance, self._patience_s = tolerance, patience_s
+        self._tolerance, self._patience_s = tolerance, patience_s * _patience_factor()
         self._probe = probe or core_probe()
         self._waited_s = self._before_us = 0.0
         self._readings_us: list[float] = []
@@ -123,6 +127,14 @@ class QuietCore:
             return max(self._readings_us, default=None)
         quiet = sorted(one for one in self._readings_us if one <= self.limit_us)
         return quiet[len(quiet) // 2] if quiet else None
+
+
+def _patience_factor() -> float:
+    given = os.environ.get("RECPLAN_PATIENCE", "1")
+    with suppress(ValueError):
+        if math.isfinite(factor := float(given)) and factor >= 0:
+            return factor
+    raise InputError(f"RECPLAN_PATIENCE: must be a number >= 0, but got {given!r}")
 
 
 def _tiny_operators() -> Callable[[], object]:

@@ -19,6 +19,8 @@ from tests.small_study import SMALL_STUDY
 # No deadlines, since machines are shared, and the same examples in every run of CI.
 settings.register_profile("local", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
+# Nothing here depends on how quiet the core is, and with files in several processes it seldom is.
+os.environ.setdefault("RECPLAN_PATIENCE", "0")
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 

@@ -59,6 +59,12 @@ def test_the_probe_of_the_process_is_one() -> None:
     assert 0 < core_probe().read() < 1e6
 
 
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As users have it."""
+    monkeypatch.delenv("RECPLAN_PATIENCE", raising=False)
+
+
 def test_it_waits_for_quiet_and_sees_when_it_ends() -> None:
     core = QuietCore(0.1, patience_s=0.05, probe=Script(20.0, 20.0, 10.5, 10.5, 30.0))
     core.wait()
@@ -70,6 +76,21 @@ def test_it_waits_for_quiet_and_sees_when_it_ends() -> None:
     assert core.core_us == 30.0
     core.begin_visit()
     assert core.core_us is None
+
+
+@pytest.mark.parametrize(("factor", "waits"), [("0", False), ("0.5", True)])
+def test_the_environment_says_how_patient_all_are(monkeypatch: pytest.MonkeyPatch, factor: str, waits: bool) -> None:
+    monkeypatch.setenv("RECPLAN_PATIENCE", factor)
+    core = QuietCore(0.1, patience_s=0.02, probe=Script(20.0, 20.0, 10.0))
+    core.wait()
+    assert core.stayed() == waits
+
+
+@pytest.mark.parametrize("factor", ["-1", "inf", "much"])
+def test_an_environment_without_sense_is_refused(monkeypatch: pytest.MonkeyPatch, factor: str) -> None:
+    monkeypatch.setenv("RECPLAN_PATIENCE", factor)
+    with pytest.raises(InputError, match=f"RECPLAN_PATIENCE: must be a number >= 0, but got '{factor}'"):
+        QuietCore(0.1, patience_s=1.0, probe=Script(1.0))
 
 
 def test_patience_ends() -> None:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import pytest
@@ -159,7 +160,6 @@ BAD_STUDIES = [
     ('source = "flights"', 'source = "flight"', "did you mean 'flights'?"),
     ('source = "flights"', 'source = "criteo-kaggle"\npath = "no.tsv"', "unknown name 'carrier'"),
     ('arrivals = "azure-conversation"', 'arrivals = "azure"', "azure-conversation"),
-    ('parameter_bytes = "1 MB"', "parameter_bytes = 10", "search.constraints"),
     ('"dest", "hour"]', '{ name = "dest", cardinality = 2 }]', "model.features.dest.cardinality: must be >= "),
 ]
 
@@ -203,6 +203,18 @@ def test_names_are_looked_up_before_a_folder_is_made(
     assert run(["plan", edited(study_file, tmp_path, old, new), "--out", str(tmp_path / "out")]) == 2
     assert complaint in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_a_limit_that_nothing_holds_is_told_with_the_least_of_all(
+    planned: Path, study_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    copytree(planned / "profiles", out / "profiles")
+    tight = edited(study_file, tmp_path, 'parameter_bytes = "1 MB"', "parameter_bytes = 10")
+    assert run(["search", tight, "--out", str(out)]) == 2
+    said = capsys.readouterr().err
+    assert "search.constraints: " in said
+    assert "none has parameter_bytes <= 10; nearest is table-d2" in said
 
 
 def test_a_budget_nothing_fits_names_the_device_and_the_smallest_candidate(

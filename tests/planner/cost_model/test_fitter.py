@@ -1,4 +1,5 @@
 import os
+from collections.abc import Iterator
 
 import pytest
 
@@ -10,6 +11,12 @@ from representations.components import work_of
 from tests.benchmarks.space_filling import design
 from tests.planner.cost_model.imagined_machine import machine_ms
 from tests.planner.cost_model.synthetic import profiles_of
+
+
+@pytest.fixture(scope="module")
+def processes() -> Iterator[Fitter]:
+    with fitting_on(2) as fitter:
+        yield fitter
 
 
 def model() -> FittedDeviceModel:
@@ -25,27 +32,25 @@ def test_one_worker_fits_here_and_in_order() -> None:
         assert fitter.each(at_process, [(9, 3), (4, 2)]) == [(os.getpid(), 3), (os.getpid(), 2)]
 
 
-def test_workers_are_other_processes_and_keep_the_order() -> None:
-    with fitting_on(2) as fitter:
-        found = fitter.each(at_process, [(number, 1) for number in range(6)])
+def test_workers_are_other_processes_and_keep_the_order(processes: Fitter) -> None:
+    found = processes.each(at_process, [(number, 1) for number in range(6)])
     assert [number for _, number in found] == list(range(6))
     assert os.getpid() not in {process for process, _ in found}
 
 
-def test_what_goes_wrong_in_a_worker_is_raised_here() -> None:
-    with fitting_on(2) as fitter, pytest.raises(ZeroDivisionError):
-        fitter.each(at_process, [(1, 0)])
+def test_what_goes_wrong_in_a_worker_is_raised_here(processes: Fitter) -> None:
+    with pytest.raises(ZeroDivisionError):
+        processes.each(at_process, [(1, 0)])
 
 
-def test_processes_find_what_one_finds() -> None:
+def test_processes_find_what_one_finds(processes: Fitter) -> None:
     one, other = model(), model()
     alone = Fitter()
-    with fitting_on(2) as fitter:
-        other.families.fit_all(fitter)
-        assert learning_curve(one, seed=0, sizes=(8, 20), fitter=alone) == learning_curve(
-            other, seed=0, sizes=(8, 20), fitter=fitter
-        )
-        (here,), (there,) = extrapolation(one, seed=0), extrapolation(other, seed=0, fitter=fitter)
+    other.families.fit_all(processes)
+    assert learning_curve(one, seed=0, sizes=(8,), fitter=alone) == learning_curve(
+        other, seed=0, sizes=(8,), fitter=processes
+    )
+    (here,), (there,) = extrapolation(one, seed=0), extrapolation(other, seed=0, fitter=processes)
     assert here.predicted_ms.tolist() == there.predicted_ms.tolist()
     assert (
         one.families["linear"].held_out.predicted_ms.tolist() == other.families["linear"].held_out.predicted_ms.tolist()

@@ -43,7 +43,11 @@ def test_the_best_path_of_an_overload_is_the_one_that_serves_most(plan: Plan) ->
     assert best_static(flood, paths).options["path"] == "table-cpu"
 
 
-def test_serving_tells_the_best_policy_and_sweeps_past_every_capacity(plan: Plan) -> None:
+def test_serving_tells_the_best_policy_and_sweeps_past_every_capacity(
+    plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("planner.pipeline.serving._CAPACITY_QUERIES", 5000)
+    monkeypatch.setattr("planner.pipeline.serving._SWEEP_QUERIES", 5000)
     serving = serve_plan(plan, QuietProgress())
     assert serving.best in serving.results
     assert len(serving.slas) == 10

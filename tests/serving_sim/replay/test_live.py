@@ -38,6 +38,7 @@ def test_every_query_is_served_once_after_it_came_and_one_at_a_time(policy: str,
     assert np.all(begins[servers:] >= ends[: len(begins) - servers])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(len(available_cores()) < 2, reason="a core for each process")
 def test_workers_that_poll_are_awake_while_there_is_nothing_to_serve() -> None:
     plan = cpu_plan(qps=5.0)
