@@ -9,6 +9,7 @@ from types import ModuleType
 import pytest
 
 from planner.cli.app import run
+from serving_sim.policies import POLICIES
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
@@ -35,6 +36,12 @@ COMMANDS = dict.fromkeys(
     for page in PAGES
     for block in blocks(page, "sh")
 )
+
+
+@pytest.fixture(autouse=True)
+def _policies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a block registers is gone after it."""
+    monkeypatch.setattr(POLICIES, "_entries", {name: POLICIES.get(name) for name in POLICIES})
 
 
 @pytest.mark.parametrize("block", PYTHON)

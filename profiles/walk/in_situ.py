@@ -66,7 +66,7 @@ class InSituTimes:
             self._core.begin_visit()
         clean: list[tuple[_Pass, _Pass]] = []
         contended: list[tuple[_Pass, _Pass]] = []
-        wanted = passes
+        wanted, fastest_ms = passes, math.inf
         while len(clean) < wanted and len(clean) + len(contended) < 2 * wanted:
             if self._core:
                 self._core.wait()
@@ -74,7 +74,9 @@ class InSituTimes:
             was_quiet = self._core is None or self._core.stayed()
             is_clean = self._watch.is_cuda or max(one.wall_over_cpu for one in pair) <= self._most_wall_over_cpu
             (clean if is_clean and was_quiet else contended).append(pair)
-            wanted = max(passes, min(MOST_PASSES, math.ceil(LEAST_VISIT_MS / pair[0].wall_ms)))
+            # By the fastest pass so far, so that one slow pass does not drop what the others have shown.
+            fastest_ms = min(fastest_ms, pair[0].wall_ms)
+            wanted = max(passes, min(MOST_PASSES, math.ceil(LEAST_VISIT_MS / fastest_ms)))
         for plain, watched in (*clean, *contended)[:wanted]:
             self._plain.append(plain)
             self._watched.append(watched)
