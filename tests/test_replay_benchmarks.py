@@ -5,6 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from planner.cost_model.catalogue import RooflineDeviceModel
 from planner.cost_model.composition import CostModel
@@ -20,6 +22,7 @@ from tests.benchmarks.measured_components import with_measured_components
 from tests.benchmarks.replay_plan import stand_in_plan
 from tests.benchmarks.rising_load import blocks, crossing, find_highest, seconds
 from tests.benchmarks.served_beside import ServedBeside, as_served, joined
+from tests.benchmarks.simulated_blocks import predict_highest, queue_logic_highest, residuals_of, with_table
 from tests.serving_sim.replay.plans import MODELS, one_path_plan, real_plan, served
 
 RATES = (100.0, 200.0, 400.0)
@@ -46,7 +49,7 @@ def test_a_pass_has_a_block_for_each_rate_and_a_pause_between() -> None:
     assert np.all(np.diff(queries.arrival_ms_N) >= 0)
     for place in (1, 2):
         first = np.flatnonzero(block_N == place)[0]
-        assert queries.arrival_ms_N[first] - queries.arrival_ms_N[first - 1] >= 1000
+        assert queries.arrival_ms_N[first] - queries.arrival_ms_N[first - 1] >= 500
 
 
 def test_a_block_is_cut_into_seconds() -> None:
@@ -78,6 +81,49 @@ def test_the_highest_rate_of_a_known_server_is_found_with_an_interval() -> None:
     assert 600 < found.qps < 1200
     assert found.low_qps <= found.qps <= found.high_qps
     assert (len(found.found_qps), found.open_ended) == (2, 0)
+
+
+def test_blocks_simulated_with_the_times_that_they_had_give_the_rate_that_was_found() -> None:
+    plan = with_table(one_path_plan(), LatencyTable(sizes=(1, 64), mean_ms=(1.0, 1.0)))
+    rates, passes = (200.0, 600.0, 1200.0), []
+    for seed in (0, 100):
+        queries, block_N = blocks(plan, rates, 2.0, seed)
+        factor_N = np.random.default_rng(seed).lognormal(-0.02, 0.2, len(queries))
+        passes.append((served(plan, factor_N, queries=queries, dispatch_ms=0.5), block_N))
+    found = find_highest(plan, rates, passes)
+    assert queue_logic_highest(plan, rates, passes) == pytest.approx(found.qps, rel=0.01)
+    scattered = with_table(plan, replace(plan.paths[0].latency, spread="lognormal", sigma=0.2))
+    predicted = predict_highest(scattered, rates, passes, late_ms=0.5)
+    assert predicted.qps == pytest.approx(found.qps, rel=0.1)
+    assert predicted.low_qps <= predicted.qps <= predicted.high_qps
+    slower = predict_highest(with_table(plan, LatencyTable(sizes=(1, 64), mean_ms=(2.0, 2.0))), rates, passes)
+    assert slower.qps < 0.6 * predicted.qps
+
+
+def test_error_bars_of_the_table_widen_the_interval_and_leave_the_rate() -> None:
+    plan = with_table(one_path_plan(), LatencyTable(sizes=(1, 64), mean_ms=(1.0, 1.0)))
+    rates = (200.0, 600.0, 1200.0)
+    queries, block_N = blocks(plan, rates, 2.0, 0)
+    passes = [(served(plan, np.ones(len(queries)), queries=queries), block_N)]
+    barred = replace(plan.paths[0].latency, low_ms=(0.8, 0.8), high_ms=(1.25, 1.25))
+    sure, unsure = (predict_highest(one, rates, passes) for one in (plan, with_table(plan, barred)))
+    assert (unsure.qps, sure.low_qps, sure.high_qps) == pytest.approx((sure.qps,) * 3)
+    assert unsure.low_qps < 0.95 * sure.qps < sure.qps < 0.95 * unsure.high_qps
+
+
+@given(
+    correlation=st.floats(0, 0.9),
+    sigma=st.floats(0.05, 0.5),
+)
+@settings(max_examples=10)
+def test_residuals_have_the_table_s_mean_sigma_and_correlation(correlation: float, sigma: float) -> None:
+    residual_N = residuals_of(
+        LatencyTable(sizes=(1,), mean_ms=(1.0,), spread="lognormal", sigma=sigma, correlation=correlation)
+    )
+    logs_N = np.log(residual_N)
+    assert residual_N.mean() == pytest.approx(1.0, rel=0.08)
+    assert logs_N.std() == pytest.approx(sigma, rel=0.08)
+    assert np.corrcoef(logs_N[1:], logs_N[:-1])[0, 1] == pytest.approx(correlation, abs=0.03)
 
 
 def test_components_are_answered_by_measurements_of_them(tmp_path: Path) -> None:
@@ -118,13 +164,18 @@ def test_what_falls_short_is_told() -> None:
     assert "load 0.3, prediction: p99 is off by -50.0%, goal 15.0%." in lines
 
 
+def rate(qps: float) -> dict[str, float]:
+    return {"qps": qps, "low_qps": qps - 10, "high_qps": qps + 10}
+
+
 def test_the_parts_of_a_capacity_s_error_multiply_to_the_whole() -> None:
-    replayed = {"qps": 100.0, "low": 90.0, "high": 110.0, "found": [100.0], "open_ended": 1}
+    replayed = {**rate(100.0), "found_qps": [100.0], "open_ended": 1}
     row = {
         "model": "m",
         "sla_ms": 15.0,
-        "called": {"qps": 130.0, "low": 120.0, "high": 140.0},
-        "predicted": {"qps": 110.0, "low": 100.0, "high": 120.0},
+        "called": rate(130.0),
+        "predicted": rate(110.0),
+        "lasting": rate(95.0),
         "known": [{"model": "other", "late_ms": 0.4, "slower": {"1": 1.3, "64": 1.1}}],
         "replayed": replayed,
         "simulated": {"components": 120.0, "whole": 105.0, "replay": 95.0},
@@ -146,7 +197,11 @@ def test_the_parts_of_a_capacity_s_error_multiply_to_the_whole() -> None:
 def beside(tabled_ms: tuple[float, float], observed_ms: tuple[float, float]) -> ServedBeside:
     tabled, observed = (LatencyTable(sizes=(1, 64), mean_ms=mean_ms) for mean_ms in (tabled_ms, observed_ms))
     return ServedBeside(
-        model="known", tabled=tabled, observed=replace(observed, spread="lognormal", sigma=0.2), late_ms=0.4
+        model="known",
+        tabled=tabled,
+        observed=replace(observed, spread="lognormal", sigma=0.2),
+        late_ms=0.4,
+        residual_N=np.ones(1),
     )
 
 

@@ -14,11 +14,11 @@ from profiles.units import MS_PER_S
 from serving_sim.plan import Plan
 from serving_sim.replay import LiveTrace, Queries, draw_queries, serve_live
 
-__all__ = ["HighestRate", "blocks", "crossing", "find_highest", "seconds", "serve_rising"]
+__all__ = ["HighestRate", "blocks", "crossing", "find_highest", "highest_of", "seconds", "serve_rising"]
 
 Latencies = NDArray[np.float64]
 
-_PAUSE_MS = 1000.0
+_PAUSE_MS = 500.0
 _DRAWS = 500
 
 
@@ -57,22 +57,25 @@ def serve_rising(plan: Plan, rates: Sequence[float], seconds: float, seed: int) 
     return serve_live(plan, queries), block_N
 
 
+def highest_of(plan: Plan, rates: Sequence[float], served: Sequence[tuple[Latencies, NDArray[np.int64]]]) -> float:
+    """The same rate for latencies that a simulation gave all passes' queries, each with its place among the rates."""
+    pooled = [[latency_ms_N[block_N == place] for latency_ms_N, block_N in served] for place in range(len(rates))]
+    return _crossing(rates, pooled, plan)
+
+
 def find_highest(
     plan: Plan, rates: Sequence[float], served: Sequence[tuple[LiveTrace, NDArray[np.int64]]]
 ) -> HighestRate:
     """Where the SLA's percentile crosses the SLA, over all passes and in each."""
     load = plan.workload
     passes = [[seconds(trace, block_N == place) for place in range(len(rates))] for trace, block_N in served]
-    pooled = [[one for own in passes for one in own[place]] for place in range(len(rates))]
+    pooled = _pooled(passes)
     rng = np.random.default_rng(0)
-    drawn = [
-        crossing(rates, [_percentile(_redrawn(cells, rng), load.percentile) for cells in pooled], load.sla_ms)
-        for _ in range(_DRAWS)
-    ]
+    drawn = [_crossing(rates, [_redrawn(cells, rng) for cells in pooled], plan) for _ in range(_DRAWS)]
     low, high = np.quantile(drawn, (0.025, 0.975)).tolist()
     own_ms = [[_percentile(cells, load.percentile) for cells in own] for own in passes]
     return HighestRate(
-        qps=crossing(rates, [_percentile(cells, load.percentile) for cells in pooled], load.sla_ms),
+        qps=_crossing(rates, pooled, plan),
         low_qps=low,
         high_qps=high,
         found_qps=tuple(crossing(rates, values_ms, load.sla_ms) for values_ms in own_ms),
@@ -85,6 +88,16 @@ def seconds(trace: LiveTrace, is_own_N: NDArray[np.bool_]) -> list[Latencies]:
     arrival_ms_N, latency_ms_N = trace.queries.arrival_ms_N[is_own_N], trace.latency_ms_N[is_own_N]
     second_N = ((arrival_ms_N - arrival_ms_N.min()) // MS_PER_S).astype(np.int64)
     return [latency_ms_N[second_N == second] for second in np.unique(second_N)]
+
+
+def _pooled(passes: Sequence[Sequence[list[Latencies]]]) -> list[list[Latencies]]:
+    """Of each rate, the seconds of all passes."""
+    return [[one for own in at_rate for one in own] for at_rate in zip(*passes, strict=True)]
+
+
+def _crossing(rates: Sequence[float], pooled: Sequence[list[Latencies]], plan: Plan) -> float:
+    load = plan.workload
+    return crossing(rates, [_percentile(cells, load.percentile) for cells in pooled], load.sla_ms)
 
 
 def _redrawn(cells: Sequence[Latencies], rng: np.random.Generator) -> list[Latencies]:

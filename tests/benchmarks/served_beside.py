@@ -12,7 +12,7 @@ from serving_sim.plan import LatencyTable, Plan
 from serving_sim.replay import LiveTrace, Queries, calibrate
 from tests.benchmarks.rising_load import serve_rising
 
-__all__ = ["ServedBeside", "as_served", "joined", "late_ms_of", "observe", "serve_known"]
+__all__ = ["ServedBeside", "as_served", "joined", "late_ms_of", "nearest_to", "observe", "serve_known"]
 
 Floats = NDArray[np.float64]
 
@@ -25,13 +25,15 @@ _USUAL_SIZE = 64
 class ServedBeside:
     """A known model's latency table and what was observed of it.
 
-    `late_ms` is by what a query's answer is late besides waiting and being served.
+    `late_ms` is by what a query's answer is late besides waiting and being served, `residual_N` observed over fitted
+    service time of the queries in their order.
     """
 
     model: str
     tabled: LatencyTable
     observed: LatencyTable
     late_ms: float
+    residual_N: Floats
 
     def slower(self, sizes: Sequence[int]) -> Floats:
         """Observed over tabled service time at each size."""
@@ -45,9 +47,7 @@ def as_served(table: LatencyTable, beside: Sequence[ServedBeside]) -> LatencyTab
     Between two of them by the logs of their latencies at the usual size, as the nearer one beyond; scatter and the gap
     after idleness are those of the nearer one.
     """
-    order = sorted(beside, key=lambda one: _usual_ms(one.tabled))
-    at = np.log([_usual_ms(one.tabled) for one in order])
-    place = float(np.interp(np.log(_usual_ms(table)), at, np.arange(len(order))))
+    order, place = _order(table, beside)
     logs_KS = np.log([one.slower(table.sizes) for one in order])
     low, share = int(place), place % 1
     slower = np.exp(logs_KS[low] + share * (logs_KS[min(low + 1, len(order) - 1)] - logs_KS[low])).tolist()
@@ -56,9 +56,22 @@ def as_served(table: LatencyTable, beside: Sequence[ServedBeside]) -> LatencyTab
     return replace(nearest.observed, sizes=table.sizes, mean_ms=mean_ms, low_ms=low_ms, high_ms=high_ms)
 
 
+def nearest_to(table: LatencyTable, beside: Sequence[ServedBeside]) -> ServedBeside:
+    """The known model whose latency at the usual size is nearest."""
+    order, place = _order(table, beside)
+    return order[round(place)]
+
+
 def late_ms_of(beside: Sequence[ServedBeside]) -> float:
     """The dispatch, which does not depend on the model: the mean."""
     return float(np.mean([one.late_ms for one in beside]))
+
+
+def _order(table: LatencyTable, beside: Sequence[ServedBeside]) -> tuple[list[ServedBeside], float]:
+    """The known models by latency, and where among them the table is."""
+    order = sorted(beside, key=lambda one: _usual_ms(one.tabled))
+    at = np.log([_usual_ms(one.tabled) for one in order])
+    return order, float(np.interp(np.log(_usual_ms(table)), at, np.arange(len(order))))
 
 
 def _usual_ms(table: LatencyTable) -> float:
@@ -85,6 +98,7 @@ def observe(plan: Plan, traces: Sequence[LiveTrace]) -> ServedBeside:
         tabled=plan.paths[0].latency,
         observed=found.plan.paths[0].latency,
         late_ms=found.dispatch_ms_D[0],
+        residual_N=found.residual_D[0],
     )
 
 
