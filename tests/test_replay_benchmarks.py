@@ -201,7 +201,8 @@ def beside(tabled_ms: tuple[float, float], observed_ms: tuple[float, float]) -> 
         tabled=tabled,
         observed=replace(observed, spread="lognormal", sigma=0.2),
         late_ms=0.4,
-        residual_N=np.ones(1),
+        size_N=np.tile([1, 8, 64], 100),
+        residual_N=np.ones(300),
     )
 
 
@@ -212,6 +213,17 @@ def test_what_a_known_model_was_slower_by_is_applied_size_by_size() -> None:
     assert other.mean_ms == pytest.approx((2.0, 2.0, 6.0))
     assert other.high_ms == pytest.approx((4.0, 4.0, 12.0))
     assert (other.low_ms, other.sigma) == ((), 0.2)
+
+
+def test_a_size_that_a_single_query_had_says_nothing_of_its_own() -> None:
+    tabled = LatencyTable(sizes=(1, 512, 1024), mean_ms=(1.0, 1.0, 1.0))
+    known = replace(
+        beside((1.0, 1.0), (1.0, 1.0)),
+        tabled=tabled,
+        observed=replace(tabled, mean_ms=(1.5, 1.5, 9.0)),
+        size_N=np.append(np.tile([1, 8, 64, 512], 100), 1024),
+    )
+    assert known.slower([1, 1024]) == pytest.approx([1.5, 1.5], rel=0.03)
 
 
 @pytest.mark.parametrize(("latency", "factor"), [(0.5, 4.0), (2.0, 2.0), (8.0, 1.0), (4.0, 2**0.5), (100.0, 1.0)])

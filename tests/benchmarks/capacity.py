@@ -71,9 +71,9 @@ turn with the model for **served**, which says what dispatch, pauses and the nei
 is served on this machine at rising load, in {_PASSES} passes of {_SECONDS:g} s at each rate."""
 _MEANING = f"""\
 - **called**: predicted from component profiles, and how much slower than their labels known models were when they were
-  called one time after the other just before. **served**: and how much slower the known models were, size by size,
-  when they were served in turn with the model's passes (between the two by latency), with the scatter, the gap after
-  idleness and the dispatch seen then. No figure of the model itself is in either.
+  called one time after the other just before. **served**: and how much slower the known models were, along size (a
+  parabola), when they were served in turn with the model's passes (between the two by latency), with the scatter, the
+  gap after idleness and the dispatch seen then. No figure of the model itself is in either.
 - **replayed**: where p99 of all passes' queries crosses the SLA, taken as rising with the rate (isotonic fit); 95 %
   interval by drawing seconds anew.
 - What is predicted is this very experiment: the queries that were sent, with their arrivals, sizes and pauses, through

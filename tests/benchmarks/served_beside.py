@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 
 import numpy as np
+from numpy.polynomial import Polynomial
 from numpy.typing import NDArray
 
 from serving_sim.paths import service_ms
@@ -25,20 +26,27 @@ _USUAL_SIZE = 64
 class ServedBeside:
     """A known model's latency table and what was observed of it.
 
-    `late_ms` is by what a query's answer is late besides waiting and being served, `residual_N` observed over fitted
-    service time of the queries in their order.
+    `late_ms` is by what a query's answer is late besides waiting and being served, `size_N` the sizes of the queries,
+    `residual_N` observed over fitted service time of them in their order.
     """
 
     model: str
     tabled: LatencyTable
     observed: LatencyTable
     late_ms: float
+    size_N: NDArray[np.int64]
     residual_N: Floats
 
     def slower(self, sizes: Sequence[int]) -> Floats:
-        """Observed over tabled service time at each size."""
-        observed_ms, tabled_ms = (service_ms(one, sizes) for one in (self.observed, self.tabled))
-        return observed_ms / tabled_ms
+        """Observed over tabled service time, its log a parabola in that of the size fitted to all queries.
+
+        A size that few queries had has no say of its own. Beyond the middle 99 % of queries it stays what it is at
+        their end.
+        """
+        observed_ms, tabled_ms = (service_ms(one, self.size_N) for one in (self.observed, self.tabled))
+        curve = Polynomial.fit(np.log(self.size_N), np.log(observed_ms / tabled_ms), deg=2)
+        factors: Floats = np.exp(curve(np.log(np.clip(sizes, *np.quantile(self.size_N, (0.005, 0.995))))))
+        return factors
 
 
 def as_served(table: LatencyTable, beside: Sequence[ServedBeside]) -> LatencyTable:
@@ -98,6 +106,7 @@ def observe(plan: Plan, traces: Sequence[LiveTrace]) -> ServedBeside:
         tabled=plan.paths[0].latency,
         observed=found.plan.paths[0].latency,
         late_ms=found.dispatch_ms_D[0],
+        size_N=trace.queries.size_N,
         residual_N=found.residual_D[0],
     )
 
