@@ -7,13 +7,14 @@ store has them, each with its fingerprint. `ship` writes one from a store.
 import json
 from collections.abc import Sequence
 from importlib.resources import files
+from itertools import islice
 from pathlib import Path
 
 from profiles.errors import CorruptFileError, InputError
 from profiles.files import replace_file
-from profiles.records import ComponentProfile
+from profiles.records import ComponentProfile, Fingerprint
 
-__all__ = ["SHIPPED_FOLDER", "ship", "shipped_devices", "shipped_profiles"]
+__all__ = ["SHIPPED_FOLDER", "ship", "shipped_devices", "shipped_profiles", "shipped_setups"]
 
 SHIPPED_FOLDER = Path(str(files("profiles").joinpath("data/measured")))
 
@@ -21,6 +22,16 @@ SHIPPED_FOLDER = Path(str(files("profiles").joinpath("data/measured")))
 def shipped_devices(folder: Path = SHIPPED_FOLDER) -> tuple[str, ...]:
     """The devices that there are profiles of, in order of their names."""
     return tuple(sorted({_device_of(path) for path in folder.glob("*.jsonl")}))
+
+
+def shipped_setups(folder: Path = SHIPPED_FOLDER) -> dict[str, Fingerprint]:
+    """The set-up of the newest file of each device, with the time of its first row.
+
+    Raises:
+        CorruptFileError: a first line that is no row; names the place.
+    """
+    newest = {_device_of(path): path for path in sorted(folder.glob("*.jsonl"))}
+    return {device: row.fingerprint for device, path in newest.items() for row in _read(path, most=1)}
 
 
 def shipped_profiles(device: str, folder: Path = SHIPPED_FOLDER) -> tuple[ComponentProfile, ...]:
@@ -55,11 +66,12 @@ def _device_of(path: Path) -> str:
     return path.name.split(".")[0]
 
 
-def _read(path: Path) -> tuple[ComponentProfile, ...]:
+def _read(path: Path, most: int | None = None) -> tuple[ComponentProfile, ...]:
     rows = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-        try:
-            rows.append(ComponentProfile.from_row(json.loads(line)))
-        except ValueError as error:
-            raise CorruptFileError(f"{path}:{number}: {error}") from error
+    with path.open(encoding="utf-8") as lines:
+        for number, line in enumerate(islice(lines, most), start=1):
+            try:
+                rows.append(ComponentProfile.from_row(json.loads(line)))
+            except ValueError as error:
+                raise CorruptFileError(f"{path}:{number}: {error}") from error
     return tuple(rows)

@@ -18,7 +18,7 @@ from profiles.visits import Visit
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["PARQUET_NAME", "ProfileStore", "newest_rows"]
+__all__ = ["PARQUET_NAME", "ProfileStore", "newest_rows", "require_profiles"]
 
 PARQUET_NAME = "profiles.parquet"
 _ROWS, _VISITS = "part", "visits"
@@ -163,6 +163,18 @@ class ProfileStore:
             yield
         finally:
             os.close(descriptor)
+
+
+def require_profiles(folder: Path, what: str) -> Path:
+    """The folder, which must be there; `what` is the option or key that named it.
+
+    Raises:
+        InputError: there is none, or it is a file.
+    """
+    if not folder.is_dir():
+        found = f"{folder} is a file" if folder.exists() else f"there is no {folder}"
+        raise InputError(f"{what}: must be a folder of profiles, but {found}")
+    return folder
 
 
 def newest_rows(history: Iterable[ComponentProfile]) -> list[ComponentProfile]:

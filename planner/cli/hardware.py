@@ -1,6 +1,5 @@
 """`recplan hardware`: the catalogue, what this machine is, and what it achieves."""
 
-from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,20 +7,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from planner.cli.options import Json
+from planner.cli.out_folder import try_out
 from planner.cli.output import print_json, print_lines, print_table
+from planner.cli.skipped import skipped_lines
 from profiles.errors import InputError
 from profiles.hardware import LOCAL_CPU
-from profiles.units import format_bytes, format_count, format_ms
+from profiles.units import format_bytes, format_count
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from planner.cost_model.sampling import AdaptiveResult
-    from planner.cost_model.suite import SuiteRow
     from profiles.hardware import Hardware
 
 __all__ = ["hardware", "register"]
 
 _BUDGET_S = 300.0
-_REASONS_SHOWN = 3
 _QUICK_POINTS, _QUICK_FIRST = 16, 8
 
 Calibrate = Annotated[
@@ -38,8 +39,11 @@ Folder = Annotated[
     Path | None,
     typer.Option("--out", metavar="DIR", help="Folder of the profiles.", show_default="out/calibration or out/suite"),
 ]
-Device = Annotated[str, typer.Option("--device", help="`cpu`, `cuda`, `cuda:N` or a catalogue name that is here.")]
-Threads = Annotated[int, typer.Option("--threads", min=1, help="Threads of torch.")]
+Device = Annotated[
+    str | None,
+    typer.Option("--device", help="`cpu`, `cuda`, `cuda:N` or a catalogue name that is here.", show_default="cpu"),
+]
+Threads = Annotated[int | None, typer.Option("--threads", min=1, help="Threads of torch.", show_default="1")]
 Kinds = Annotated[list[str] | None, typer.Option("--kind", help="Calibrate this kind of component only. Repeatable.")]
 Training = Annotated[bool, typer.Option("--training", help="Calibrate backward passes and optimizers' steps as well.")]
 Ship = Annotated[bool, typer.Option("--ship", help="Make the calibration part of the installed package's data.")]
@@ -56,8 +60,8 @@ def hardware(
     suite: Suite = False,
     budget: Budget = None,
     out: Folder = None,
-    device: Device = "cpu",
-    threads: Threads = 1,
+    device: Device = None,
+    threads: Threads = None,
     kind: Kinds = None,
     training: Training = False,
     ship: Ship = False,
@@ -65,35 +69,50 @@ def hardware(
     json: Json = False,
 ) -> None:
     """Show the catalogue and what this machine is, calibrate a device, or measure what it achieves."""
-    if calibrate and suite:
-        raise InputError("hardware: --calibrate and --suite are two runs; give one")
-    given = {"ship": ship, "training": training, "kind": kind, "budget": budget is not None}
-    unused = [name for name, is_given in given.items() if is_given]
-    if unused and not calibrate:
-        raise InputError(f"hardware: --{unused[0]} is of a calibration; give --calibrate as well")
-    if suite:
-        _run_suite(out or Path("out/suite"), device, threads, is_quick=quick, json=json)
-    elif calibrate:
-        from planner.pipeline.calibrating import Calibration
-        from profiles.devices import resolve_device
-
-        wanted = Calibration(
-            device=resolve_device(device, what="--device").name,
-            threads=threads,
-            seconds=_BUDGET_S if budget is None else budget,
-            kinds=tuple(kind) if kind else None,
-            training=training,
-            **({"points": _QUICK_POINTS, "first": _QUICK_FIRST} if quick else {}),
-        )
-        _calibrate(wanted, out or Path("out/calibration"), ship=ship, json=json)
-    else:
+    of_calibration = {"--ship": ship, "--training": training, "--kind": kind, "--budget": budget is not None}
+    of_either = {"--quick": quick, "--out": out, "--device": device, "--threads": threads is not None}
+    _require_use(of_calibration, of_either, is_calibration=calibrate, is_suite=suite)
+    if not (calibrate or suite):
         _show_catalogue(json=json)
+        return
+    from profiles.devices import resolve_device
+
+    local = resolve_device(device or "cpu", what="--device")
+    if suite:
+        from planner.cli.suite import show_suite
+
+        show_suite(out or Path("out/suite"), local, threads or 1, is_quick=quick, json=json)
+        return
+    from planner.pipeline.calibrating import Calibration
+
+    wanted = Calibration(
+        device=local.name,
+        threads=threads or 1,
+        seconds=_BUDGET_S if budget is None else budget,
+        kinds=tuple(kind) if kind else None,
+        training=training,
+        **({"points": _QUICK_POINTS, "first": _QUICK_FIRST} if quick else {}),
+    )
+    _calibrate(wanted, out or Path("out/calibration"), ship=ship, json=json)
+
+
+def _require_use(
+    of_calibration: "Mapping[str, object]", of_either: "Mapping[str, object]", *, is_calibration: bool, is_suite: bool
+) -> None:
+    """Refuse options that nothing would heed."""
+    if is_calibration and is_suite:
+        raise InputError("hardware: --calibrate and --suite are two runs; give one")
+    if not is_calibration and (unused := [name for name, given in of_calibration.items() if given]):
+        raise InputError(f"hardware: {unused[0]} is of a calibration; give --calibrate as well")
+    if not (is_calibration or is_suite) and (unused := [name for name, given in of_either.items() if given]):
+        raise InputError(f"hardware: {unused[0]} is of a measurement; give --calibrate or --suite as well")
 
 
 def _calibrate(wanted: Any, folder: Path, *, ship: bool, json: bool) -> None:
     from planner.pipeline.calibrating import calibrate, ship_calibration
     from planner.progress import progress_for
 
+    try_out(folder)
     result = calibrate(wanted, folder, progress_for())
     shipped = ship_calibration(folder, wanted.device, wanted.threads) if ship else None
     if json:
@@ -108,8 +127,10 @@ def _calibrate(wanted: Any, folder: Path, *, ship: bool, json: bool) -> None:
         f'a study uses them by [sweep] profiles = "{where}", plan, search and review by --profiles {where}',
     ])  # fmt: skip
     if shipped:
-        use = "" if wanted.device == LOCAL_CPU else ", and predicts this device where it is not measured"
-        print_lines([f"shipped: {shipped} is part of the package now{use}"])
+        use = (
+            "to be compared with" if wanted.device == LOCAL_CPU else "and predicts this device where it is not measured"
+        )
+        print_lines([f"shipped: {shipped} is part of the package now, {use}"])
 
 
 def _show_families(result: "AdaptiveResult", folder: Path) -> None:
@@ -120,53 +141,16 @@ def _show_families(result: "AdaptiveResult", folder: Path) -> None:
     counts = f"{result.sweep.measured} measured, {len(result.sweep.skipped)} skipped"
     columns = ("family", "points", "error held out", "stopped by")
     print_table(f"Profiles in {folder}: {counts}", columns, rows)
-    reasons = Counter(reason for _, reason in result.sweep.skipped)
-    print_lines(f"skipped ({count}): {reason}" for reason, count in reasons.most_common(_REASONS_SHOWN))
-
-
-def _run_suite(folder: Path, device: str, threads: int, *, is_quick: bool, json: bool) -> None:
-    from planner.cost_model.suite import run_suite, suite_cases
-    from planner.progress import progress_for
-    from profiles.devices import resolve_device
-    from profiles.hardware import catalogue, local_cpu
-    from profiles.store import ProfileStore
-    from profiles.sweep_options import SweepOptions
-
-    local = resolve_device(device, what="--device")
-    memory_bytes = catalogue().get(local.name, local_cpu()).memory_bytes
-    cases = suite_cases(is_accelerator=local.is_cuda, memory_bytes=memory_bytes, is_quick=is_quick)
-    options = SweepOptions(threads=threads, seconds_per_visit=0.002 if is_quick else 0.1, group_size=8)
-    with progress_for().stage(f"measuring {len(cases)} cases on {local.name}", len(cases)) as stage:
-        rows = run_suite(
-            cases,
-            ProfileStore(folder),
-            device=local.name,
-            options=options,
-            progress=lambda now: stage.update(now.done, now.total, f"{now.visits_left} visits left"),
-        )
-    if json:
-        print_json({"store": str(folder), "device": local.name, "rows": [asdict(row) for row in rows]})
-        return
-    columns = ("case", "dtype", "median", "TFLOP/s", "GB/s", "of peak", "of bandwidth", "note")
-    title = f"What {local.processor} achieves by {threads} thread{'s' if threads > 1 else ''}"
-    print_table(title, columns, [_suite_cells(row) for row in rows], folding=())
-
-
-def _suite_cells(row: "SuiteRow") -> tuple[str, ...]:
-    rates = (row.flops_per_s, row.bytes_per_s)
-    tera, giga = ("" if rate is None else f"{rate / unit:.3g}" for rate, unit in zip(rates, (1e12, 1e9), strict=True))
-    shares = ("" if share is None else f"{share:.1%}" for share in (row.flops_share, row.bandwidth_share))
-    note = row.skipped or "; ".join(word for word in ("caches swept" if row.is_cold else "", row.scale) if word)
-    return (row.name, row.dtype, format_ms(row.median_ms) if row.median_ms else "", tera, giga, *shares, note)
+    print_lines(skipped_lines(result.sweep.skipped))
 
 
 def _show_catalogue(*, json: bool) -> None:
     from profiles.hardware import catalogue
-    from profiles.shipped import shipped_devices
+    from profiles.shipped import shipped_setups
 
-    entries, shipped = catalogue(), shipped_devices()
+    entries, shipped = catalogue(), shipped_setups()
     if json:
-        print_json({"devices": [_hardware_object(entry) for entry in entries.values()], "profiles_of": shipped})
+        print_json({"devices": [_hardware_object(entry) for entry in entries.values()], "profiles_of": list(shipped)})
         return
     rows = [
         (
@@ -181,9 +165,14 @@ def _show_catalogue(*, json: bool) -> None:
     ]
     columns = ("kind", "device", "memory", "bandwidth", "TDP", "dense peaks, FLOP/s")
     print_table("Devices", columns, rows, text_columns=2)
-    print_lines(
-        [f"measured profiles ship of: {', '.join(shipped) or 'none'}; all others are estimated until calibrated"]
-    )
+    measured = [
+        f"{name} ({one.processor}, {one.threads} thread{'' if one.threads == 1 else 's'}, {one.timestamp[:10]})"
+        for name, one in shipped.items()
+    ]
+    print_lines([
+        f"measured profiles ship of: {', '.join(measured) or 'none'}",
+        "this machine is measured by every study; what has no profiles is estimated until it is calibrated",
+    ])  # fmt: skip
 
 
 def _hardware_object(entry: "Hardware") -> dict[str, object]:

@@ -7,6 +7,7 @@ import typer
 
 from planner.cli.options import Json, Out, Ray, Storage, StudyFile, Trials
 from planner.cli.output import message, print_json, print_lines, print_table
+from planner.cli.skipped import skipped_lines
 from planner.cli.study_job import AllowStale, Profiles, open_job
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ def sweep(
         (kind, str(result.measured), str(result.reused), str(len(result.skipped))) for kind, result in results.items()
     ]
     print_table(f"Profiles in {job.workspace.profiles}", ("device", "measured", "reused", "skipped"), rows)
+    print_lines(skipped_lines(pair for result in results.values() for pair in result.skipped))
     if not results:
         message("none of the study's devices is on this machine; they will be estimated")
 

@@ -67,7 +67,10 @@ def open_job(
     from planner.progress import progress_for
     from planner.study import study_from_object
     from profiles.edge import read_toml
+    from profiles.store import require_profiles
 
+    if profiles is not None:
+        require_profiles(profiles, "--profiles")
     study_object = read_toml(study_file)
     study = study_from_object(study_object, str(study_file), study_file.parent)
     where = study.sweep.profiles if profiles is None else str(profiles.absolute())
@@ -84,7 +87,8 @@ def _warn_of_crowding(study: "Study") -> None:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if servers * study.sweep.threads > cores:
         threads = f" of {study.sweep.threads} threads" if study.sweep.threads > 1 else ""
+        counted = f"{servers} server{'' if servers == 1 else 's'}{threads}"
         message(
-            f"warning: devices: the local ones have {servers} servers{threads} in all, but this machine {cores} cores; "
-            "latencies are measured with the machine idle, so servers that share a core will be slower than planned"
+            f"warning: devices: the local ones have {counted} in all, but this machine {cores} cores; latencies are "
+            "measured with the machine idle, so servers that share a core will be slower than planned"
         )

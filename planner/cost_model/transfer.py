@@ -9,12 +9,11 @@ intensity, it is taken to reach on the other:
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from planner.cost_model.accuracy import ErrorSummary, summarise_errors
-from planner.cost_model.catalogue import RooflineDeviceModel
 from planner.cost_model.device_roof import DeviceRoof
 from planner.cost_model.eager import launches_of
 from planner.cost_model.estimates import DeviceModel, Estimates, Floats, LatencyProvenance
@@ -32,8 +31,6 @@ __all__ = [
     "TransferError",
     "TransferredDeviceModel",
     "achieved_roof",
-    "estimated_model",
-    "is_transferable",
     "transfer_error",
 ]
 
@@ -52,45 +49,13 @@ def achieved_roof(model: FittedDeviceModel) -> DeviceRoof:
     return DeviceRoof(flops_per_s=flops_per_s, bytes_per_s=bytes_per_s, launch_ms=float(model.rows.label_ms.min()))
 
 
-def is_transferable(source: FittedDeviceModel, hardware: Hardware) -> bool:
-    """Whether what was measured tells of `hardware`: a single chip of the same family, neither with on-chip memory.
-
-    Boards and chips that stream are laid out by rules that no measurement of a single chip tells.
-    """
-    family = source.hardware.family if source.hardware else "cpu"
-    is_plain = hardware.units == 1 and not hardware.on_chip_bytes
-    return is_plain and family == hardware.family and any(source.work(one).flops for one in source.rows.components)
-
-
-def estimated_model(
-    hardware: Hardware, measured: Mapping[str, DeviceModel], work: WorkFormula, *, power_w: float | None = None
-) -> DeviceModel:
-    """Of a device that nobody measured: from a measured one of its class where there is one, else as published.
-
-    Raises:
-        InputError: a device of which nothing is published.
-    """
-    published = RooflineDeviceModel(hardware=hardware, work=work, power_w=power_w)
-    for name, model in measured.items():
-        if isinstance(model, FittedDeviceModel) and is_transferable(model, hardware):
-            return TransferredDeviceModel(
-                source=model,
-                source_name=name,
-                source_roof=achieved_roof(model),
-                roof=published.roof,
-                hardware=hardware,
-                work=work,
-                power_w=power_w,
-            )
-    return published
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TransferredDeviceModel:
     """Answers for `hardware` from the `source`; always `estimated`.
 
     No component is taken to be faster than the roof: where launches make up all of the measured latency, the
-    utilisation is 1. `half_width`, in logs, is the transfer's error where one was measured, added to the source's.
+    utilisation is 1. `half_width`, in logs, is the transfer's error, added to the source's: that of the `checks`, by
+    the measured device that was carried to, where there are any.
     """
 
     source: DeviceModel
@@ -100,7 +65,12 @@ class TransferredDeviceModel:
     hardware: Hardware
     work: WorkFormula
     power_w: float | None = None
-    half_width: float = _ASSUMED_HALF_WIDTH
+    checks: Mapping[str, "TransferError"] = field(default_factory=dict)
+
+    @property
+    def half_width(self) -> float:
+        """The widest of the checks, or what is assumed without any."""
+        return max((one.half_width for one in self.checks.values()), default=_ASSUMED_HALF_WIDTH)
 
     @property
     def provenance(self) -> LatencyProvenance:
@@ -122,7 +92,11 @@ class TransferredDeviceModel:
     def notes(self) -> tuple[str, ...]:
         """From what it was transferred, and how far to trust it."""
         how = f"{self.hardware.name}: estimated from the utilisation measured on {self.source_name}"
-        return (f"{how}; intervals are a factor of {math.exp(self.half_width):.2g} wider either way",)
+        found = "".join(
+            f", which is {one.errors.mape:.0%} off where it is carried to {name} and held against its measurements"
+            for name, one in self.checks.items()
+        )
+        return (f"{how}{found}; intervals are a factor of {math.exp(self.half_width):.2g} wider either way",)
 
     def predict(self, components: Sequence[Component], *, resident_bytes: int | None = None) -> Estimates:
         """The source's latencies carried over.

@@ -65,11 +65,10 @@ def stored_times(folder: Path, components: Sequence[Component], device: str | No
         InputError: there is no such folder, it has no measured row, or of several devices none is named.
         UnknownNameError: it has no row of that device.
     """
-    from profiles.store import ProfileStore
+    from profiles.store import ProfileStore, require_profiles
 
-    if not folder.is_dir():
-        raise InputError(f"--profiles: must be a folder of profiles, but there is no {folder}")
-    rows = [row for row in ProfileStore(folder).load() if row.provenance == "measured"]
+    store = ProfileStore(require_profiles(folder, "--profiles"))
+    rows = [row for row in store.load() if row.provenance == "measured"]
     name = _device(rows, device, folder)
     times = MeasuredTimes(rows, name)
     found = sum(times.seconds(component) is not None for component in components)

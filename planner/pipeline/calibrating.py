@@ -1,9 +1,10 @@
 """A calibration: minutes of measuring on a device, that any study on the same machine can be pointed at."""
 
+import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from planner.cost_model.sampling import SamplingBudget, calibration_spaces
+from planner.cost_model.sampling import SamplingBudget, SamplingSpace, calibration_spaces
 from planner.cost_model.sampling.adaptive import AdaptiveResult, SamplingProgress, adaptive_sweep
 from planner.progress import Progress
 from profiles.devices import resolve_device
@@ -50,8 +51,14 @@ class Calibration:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not self.seconds > 0:
-            raise InputError(f"calibration: budget must be > 0 seconds, but got {self.seconds}")
+        if not 0 < self.seconds < math.inf:
+            raise InputError(f"--budget: must be a number of seconds > 0, but got {self.seconds}")
+        _ = self.spaces
+
+    @property
+    def spaces(self) -> tuple[SamplingSpace, ...]:
+        """What is sampled; an `UnknownNameError` where there is no space of a kind."""
+        return calibration_spaces(self.kinds, training=self.training, what="--kind")
 
     def first_of(self, families: int) -> int:
         """How many points of each of so many families fill its space first: fewer where seconds are short."""
@@ -67,11 +74,11 @@ def calibrate(
     predicted from its own measurements instead of the catalogue's figures.
 
     Raises:
-        InputError: the device is not here, or there is no space of a kind.
+        InputError: the device is not here.
         StorageError: a row cannot be written; what was written before stays.
     """
     device = resolve_device(calibration.device).name
-    spaces = calibration_spaces(calibration.kinds, training=calibration.training)
+    spaces = calibration.spaces
     store = ProfileStore(folder)
     options = replace(_VISITS, threads=calibration.threads, seed=calibration.seed)
     with progress.stage(f"calibrating {device} for up to {calibration.seconds:g} s") as stage:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from planner.cost_model.component_errors import component_errors, profile_in_situ
 from planner.cost_model.composition import CostModel
 from planner.cost_model.context import Context
+from planner.cost_model.estimated import estimated_model
 from planner.cost_model.estimates import DeviceModel
 from planner.cost_model.features import family_of
 from planner.cost_model.fitter import usable_cores
@@ -12,14 +13,13 @@ from planner.cost_model.in_situ import InSituErrors
 from planner.cost_model.model import FittedDeviceModel, fit_device_model, naming_source
 from planner.cost_model.noise import remeasure_with
 from planner.cost_model.training_rows import WHOLE_MODELS, component_of
-from planner.cost_model.transfer import estimated_model
 from planner.cost_model.unseen import UnseenDeviceModel
 from planner.cost_model.validation import ValidationReport, validate
 from planner.cost_model.whole_models import MeasuredModel, stored_whole_models
 from planner.cost_model.whole_sums import context_of
 from planner.pipeline.data import StudyData
 from planner.pipeline.measuring import MODEL_BATCHES, validation_models
-from planner.pipeline.profile_sources import sourced_rows
+from planner.pipeline.profile_sources import source_names, sourced_rows
 from planner.pipeline.sweeping import candidate_models, sweep_options
 from planner.pipeline.workspace import Workspace
 from planner.progress import Progress
@@ -56,14 +56,14 @@ def fit_cost_model(study: Study, data: StudyData, workspace: Workspace) -> CostM
         devices = [device for device in study.devices if device.kind == kind]
         found = sourced_rows(study, workspace, kind)
         if rows := found.rows:
-            with naming_source(_sources(study, workspace)):
+            with naming_source(source_names(study, workspace)):
                 fitted = fit_device_model(rows, work_of, seed=study.seed, hardware=devices[0].hardware)
             fitted = replace(fitted, notes=(*found.notes, *fitted.notes))
             whole = _stored_models(study, data, workspace, rows[-1].fingerprint.device_key())
             models |= {device.name: replace(fitted, busy_w=_power(device)) for device in devices}
             contexts |= dict.fromkeys([device.name for device in devices], context_of(fitted, whole, data.zipf))
         elif kind == LOCAL_CPU:
-            raise InputError(f"{_sources(study, workspace)}: there are none of this machine yet: sweep first")
+            raise InputError(f"{source_names(study, workspace)}: there are none of this machine yet: sweep first")
     estimated = {
         device.name: estimated_model(device.hardware, models, work_of, power_w=device.power_w)
         for device in study.devices
@@ -138,11 +138,6 @@ def _in_situ(study: Study, data: StudyData, cost_model: CostModel, device: str) 
 def _stored_models(study: Study, data: StudyData, workspace: Workspace, device_key: str) -> tuple[MeasuredModel, ...]:
     models = validation_models(candidate_models(study, data), study.sweep.whole_models)
     return stored_whole_models(models, MODEL_BATCHES, ProfileStore(workspace.profiles), device_key, zipf=data.zipf)
-
-
-def _sources(study: Study, workspace: Workspace) -> str:
-    calibration = study.sweep.profiles
-    return f"profiles in {workspace.profiles}" + (f" or {study.folder / calibration}" if calibration else "")
 
 
 def _power(device: DeviceSection) -> float | None:

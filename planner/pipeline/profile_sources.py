@@ -18,9 +18,9 @@ from profiles.hardware import LOCAL_CPU
 from profiles.records import ComponentProfile, Fingerprint
 from profiles.setups import other_setups, setup_differences
 from profiles.shipped import shipped_profiles
-from profiles.store import ProfileStore, newest_rows
+from profiles.store import ProfileStore, newest_rows, require_profiles
 
-__all__ = ["SourcedRows", "calibrated_rows", "calibration_notes", "sourced_rows"]
+__all__ = ["SourcedRows", "calibrated_rows", "calibration_notes", "source_names", "sourced_rows"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,7 +42,7 @@ def sourced_rows(study: Study, workspace: Workspace, kind: str) -> SourcedRows:
     stored = _measured(newest_rows(history), kind)
     calibrated = _calibrated(study, kind)
     if kind == LOCAL_CPU:
-        found = _local(study, [*calibrated, *stored])
+        found = _local(study, workspace, [*calibrated, *stored])
         return replace(found, notes=(*found.notes, *replaced_notes(history, kind)))
     for rows, note in ((stored, ""), (calibrated, ""), (list(shipped_profiles(kind)), "measured elsewhere")):
         if components := _components(rows):
@@ -50,6 +50,12 @@ def sourced_rows(study: Study, workspace: Workspace, kind: str) -> SourcedRows:
             notes = (f"{kind}: {note}, on {newest.timestamp[:10]} ({newest.processor})",) if note else ()
             return SourcedRows(rows=_of_setup(rows, newest), notes=notes)
     return SourcedRows()
+
+
+def source_names(study: Study, workspace: Workspace) -> str:
+    """Where rows of this machine may lie, for a reader."""
+    calibration = study.sweep.profiles
+    return f"profiles in {workspace.profiles}" + (f" or {study.folder / calibration}" if calibration else "")
 
 
 def calibrated_rows(study: Study, kind: str, now: Fingerprint) -> tuple[ComponentProfile, ...]:
@@ -69,7 +75,7 @@ def calibration_notes(study: Study, kind: str, now: Fingerprint) -> tuple[str, .
     return (f"{folder}: {f'profiles of {held}' if held else 'no profiles'}, none of {kind}: not used",)
 
 
-def _local(study: Study, rows: Sequence[ComponentProfile]) -> SourcedRows:
+def _local(study: Study, workspace: Workspace, rows: Sequence[ComponentProfile]) -> SourcedRows:
     components = _components(rows)
     if not components:
         return SourcedRows()
@@ -80,8 +86,8 @@ def _local(study: Study, rows: Sequence[ComponentProfile]) -> SourcedRows:
     differing = "; ".join(setup_differences(newest, now))
     if not study.sweep.allow_stale:
         raise InputError(
-            f"profiles: the {len(components)} of {LOCAL_CPU} were measured under another set-up: {differing}; "
-            "sweep again, or admit them by --allow-stale"
+            f"{source_names(study, workspace)}: the {len(components)} of {LOCAL_CPU} were measured under another "
+            f"set-up: {differing}; sweep again, or admit them by --allow-stale"
         )
     return SourcedRows(rows=_of_setup(rows, newest), notes=(f"stale: measured under another set-up: {differing}",))
 
@@ -89,10 +95,7 @@ def _local(study: Study, rows: Sequence[ComponentProfile]) -> SourcedRows:
 def _calibrated(study: Study, kind: str) -> list[ComponentProfile]:
     if study.sweep.profiles is None:
         return []
-    folder = study.folder / study.sweep.profiles
-    if not folder.is_dir():
-        found = f"{folder} is a file" if folder.exists() else f"there is no {folder}"
-        raise InputError(f"sweep.profiles: must be a folder of profiles, but {found}")
+    folder = require_profiles(study.folder / study.sweep.profiles, "sweep.profiles")
     return _measured(ProfileStore(folder).load(), kind)
 
 

@@ -201,7 +201,9 @@ class _KindSweep:
             )
 
     def _adaptive(self, components: Sequence[Component]) -> SweepResult:
-        with self.progress.stage(f"sampling {len(components)} components on {self.kind}") as stage:
+        section, spaces = self.study.sweep, spaces_of(components, work_of)
+        title = f"sampling {len(spaces)} families, spanned by {len(components)} components, on {self.kind}"
+        with self.progress.stage(title) as stage:
 
             def tell(now: SamplingProgress) -> None:
                 error = "" if now.worst_error is None else f", worst {now.worst} at {now.worst_error:.1%}"
@@ -209,13 +211,13 @@ class _KindSweep:
                 stage.update(now.sweep.done, now.sweep.total, note)
 
             result = adaptive_sweep(
-                spaces_of(components, work_of),
+                spaces,
                 RecommendationProvider(),
                 self.store,
                 device=self.kind,
                 executor=self.executor,
                 options=sweep_options(self.study),
-                budget=SamplingBudget(goal=self.study.sweep.goal),
+                budget=SamplingBudget(goal=section.goal, points=section.points, seconds=section.seconds),
                 progress=tell,
             )
         for one in result.families:

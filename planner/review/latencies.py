@@ -6,13 +6,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from planner.cost_model.estimated import estimated_model
 from planner.cost_model.estimates import DeviceModel
 from planner.cost_model.features import family_of
 from planner.cost_model.model import FittedDeviceModel, fit_device_model, naming_source
 from planner.cost_model.replaced_rows import replaced_notes
 from planner.cost_model.traffic import in_context
 from planner.cost_model.training_rows import WHOLE_MODELS, component_of
-from planner.cost_model.transfer import estimated_model
 from planner.progress import Progress
 from planner.review.reviewed_device import ReviewedDeviceModel, cut_to_fit
 from planner.review.subject import Subject
@@ -23,7 +23,7 @@ from profiles.hardware import LOCAL_CPU
 from profiles.power import PowerMeter
 from profiles.records import ComponentProfile
 from profiles.shipped import shipped_profiles
-from profiles.store import ProfileStore, newest_rows
+from profiles.store import ProfileStore, newest_rows, require_profiles
 from profiles.sweep_options import SweepOptions
 from representations.components import work_of
 from representations.provider import RecommendationProvider
@@ -54,9 +54,8 @@ class LatencySources:
     table_budget_bytes: int = _TABLE_BUDGET_BYTES
 
     def __post_init__(self) -> None:
-        if self.profiles is not None and not self.profiles.is_dir():
-            found = f"{self.profiles} is a file" if self.profiles.exists() else f"there is no {self.profiles}"
-            raise InputError(f"--profiles: must be a folder of profiles, but {found}")
+        if self.profiles is not None:
+            require_profiles(self.profiles, "--profiles")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -5,7 +5,7 @@ import pytest
 
 from profiles.errors import CorruptFileError, InputError
 from profiles.records import ComponentProfile
-from profiles.shipped import ship, shipped_devices, shipped_profiles
+from profiles.shipped import ship, shipped_devices, shipped_profiles, shipped_setups
 from tests.profiles.rows import row
 
 
@@ -22,6 +22,7 @@ def test_what_is_shipped_is_read_again_the_newest_day_first(tmp_path: Path) -> N
     assert shipped_devices(tmp_path) == (new[0].device,)
     assert shipped_profiles(new[0].device, tmp_path) == tuple(new)
     assert shipped_profiles("abacus", tmp_path) == ()
+    assert shipped_setups(tmp_path) == {new[0].device: new[0].fingerprint}
 
 
 def test_only_measurements_of_one_set_up_are_shipped(tmp_path: Path) -> None:

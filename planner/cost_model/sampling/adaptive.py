@@ -158,7 +158,7 @@ def _wanted(
         elif part := sampler.next(min(count, time_left)):
             wanted[sampler] = part
         else:
-            sampler.stop("exhausted")
+            sampler.stop("end of space")
     return wanted
 
 

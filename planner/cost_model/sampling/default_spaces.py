@@ -20,18 +20,25 @@ _TABLES = (1, 2, 4, 8, 16, 26)
 _FUNCTIONS = ("relu", "mish", "sigmoid", "batch_norm", "add", "multiply")
 
 
-def calibration_spaces(kinds: Iterable[str] | None = None, *, training: bool = False) -> tuple[SamplingSpace, ...]:
+def calibration_spaces(
+    kinds: Iterable[str] | None = None, *, training: bool = False, what: str = "component kind"
+) -> tuple[SamplingSpace, ...]:
     """Spaces of every family that a calibration measures, or of some kinds; with their training passes if wanted.
+
+    No prediction rests on the trip of ids to a device: it is measured where its kind is named. `what` is the option
+    that complaints name.
 
     Raises:
         UnknownNameError: there is no space of that kind.
     """
-    spaces = (*_forward(), *(_training() if training else ()))
-    known = tuple(dict.fromkeys(space.kind for space in spaces))
-    wanted = known if kinds is None else tuple(kinds)
+    usual = (*_forward(), *(_training() if training else ()))
+    if kinds is None:
+        return usual
+    spaces, wanted = (*usual, *_copies()), tuple(kinds)
+    known = {space.kind for space in spaces}
     for kind in wanted:
         if kind not in known:
-            raise UnknownNameError("component kind", kind, known)
+            raise UnknownNameError(what, kind, known)
     return tuple(space for space in spaces if space.kind in wanted)
 
 
@@ -75,6 +82,11 @@ def _training() -> tuple[SamplingSpace, ...]:
         *(_space("linear", dense, 1, phase="optimizer", optimizer=name) for name in DENSE_OPTIMIZERS),
         _space("embedding", table, phase="optimizer", backend="torch", optimizer=ROW_WISE_ADAGRAD),
     )
+
+
+def _copies() -> tuple[SamplingSpace, ...]:
+    sizes = {"tables": _TABLES, "ids_per_table": natural_sizes(1, 8192)}
+    return tuple(_space("host_to_device", sizes, layout=layout) for layout in ("combined", "per_table"))
 
 
 def _space(

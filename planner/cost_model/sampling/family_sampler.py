@@ -18,7 +18,7 @@ from profiles.component import Component
 
 __all__ = ["FamilySampler", "StopReason"]
 
-StopReason = Literal["goal", "points", "time", "exhausted"]
+StopReason = Literal["goal", "points", "time", "end of space"]
 # With fewer rows, what is held out says nothing; with fewer shapes, single rows are held out.
 _FEWEST_ROWS = 8
 _FEWEST_SHAPES = 5

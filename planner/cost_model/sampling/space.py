@@ -113,7 +113,7 @@ class SamplingSpace:
         if component in self.known:
             return True
         shape = dict(component.shape)
-        if float(shape.get("tables", 1)) > float(shape.get("rows", 1)):
+        if float(shape.get("tables", 1)) > float(shape.get("rows", np.inf)):
             return False
         if component.kind in ("concat", "interaction") and _parts(shape) > float(shape.get("width", np.inf)):
             return False

@@ -17,6 +17,8 @@ _BYTES_PER_FLOAT = 4
 _SHARE_OF_MEMORY = 0.25
 # The suite's tables: floats of a row, ids of a bag, samples of a batch.
 _DIM, _POOLING, _TABLE_BATCH = 64, 20.0, 256
+# How the lengths and ids of a batch go to the device.
+_COPIES = {"combined": "in one tensor", "per_table": "in two tensors per table"}
 Phases = ("forward", "backward", "optimizer")
 
 
@@ -31,7 +33,8 @@ class SuiteCase:
 
 
 def suite_cases(*, is_accelerator: bool, memory_bytes: float, is_quick: bool = False) -> tuple[SuiteCase, ...]:
-    """Matrix products, the MLP and the tables, of sizes that keep the device busy for milliseconds, not minutes.
+    """Matrix products, the MLP, the tables and their ids' trip to the device, of sizes that keep it busy for
+    milliseconds, not minutes.
 
     64 tables of a million rows are cut to a quarter of the memory, and say so. `is_quick` leaves a few small ones.
 
@@ -45,10 +48,12 @@ def suite_cases(*, is_accelerator: bool, memory_bytes: float, is_quick: bool = F
     width, batch = (4096, 2048) if is_accelerator else (512, 128)
     if is_quick:
         dtypes, sizes, width, batch, memory_bytes = ("float32",), (64, 128), 32, 16, min(memory_bytes, 1e7)
+    table_batch = 16 if is_quick else _TABLE_BATCH
     return (
         *(_gemm(size, dtype) for dtype in dtypes for size in sizes),
         *(_mlp(width, batch, dtype, phase) for dtype in dtypes for phase in Phases),
-        *_tables(memory_bytes, 16 if is_quick else _TABLE_BATCH),
+        *_tables(memory_bytes, table_batch),
+        *(_copy(table_batch, layout, how) for layout, how in _COPIES.items()),
     )
 
 
@@ -75,3 +80,9 @@ def _tables(memory_bytes: float, batch: int) -> Iterator[SuiteCase]:
     yield SuiteCase(
         name=f"{stem}, backward + row-wise Adagrad", component=backward_of(forward), is_cold=True, scale=scale
     )
+
+
+def _copy(batch: int, layout: str, how: str) -> SuiteCase:
+    ids = round(batch * _POOLING)
+    component = make_component("host_to_device", batch, {"tables": TABLES, "ids_per_table": ids, "layout": layout})
+    return SuiteCase(name=f"ids of {TABLES} tables to the device, batch {batch}, {how}", component=component)

@@ -27,7 +27,7 @@ def test_the_catalogue_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["hardware"]) == 0
     out = capsys.readouterr().out
     assert "to be measured" in out
-    assert "measured profiles ship of" in out
+    assert "measured profiles ship of: local-cpu (AMD EPYC, 2 cores, 1 thread, 20" in out
 
 
 def test_a_calibration_leaves_profiles_and_says_how_to_use_them(
@@ -51,7 +51,7 @@ def test_a_calibration_can_become_part_of_the_package(tmp_path: Path) -> None:
     shipped = shipped_profiles("local-cpu", tmp_path)
     assert len(shipped) == result.sweep.measured == 8
     assert all("visits_apart" in row.figures for row in shipped)  # as a study's, labelled by visits that agree
-    with pytest.raises(InputError, match="budget must be > 0 seconds, but got 0"):
+    with pytest.raises(InputError, match="must be a number of seconds > 0, but got 0"):
         calibrating.Calibration(seconds=0)
 
 
@@ -67,6 +67,9 @@ def test_the_suite_prints_what_is_achieved(capsys: pytest.CaptureFixture[str], t
     out = capsys.readouterr().out
     assert "TFLOP/s" in out
     assert "GEMM 128" in out
+    assert "of peak" not in out
+    assert "note: 150 rows per table instead of 1,000,000\n" in out
+    assert max(map(len, out.splitlines()[:-1])) <= 80
 
 
 def test_one_run_at_a_time(capsys: pytest.CaptureFixture[str]) -> None:
@@ -81,6 +84,36 @@ def test_a_device_that_is_not_here_is_refused_by_its_option(
     assert run(["hardware", run_of, "--device", "tpu", "--out", str(tmp_path / "out")]) == 2
     assert capsys.readouterr().err.startswith("error: --device: unknown name 'tpu'")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("words", [["--quick"], ["--out", "x"], ["--device", "cpu"], ["--threads", "1"]])
+def test_what_belongs_to_a_measurement_is_refused_without_one(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["hardware", *words]) == 2
+    assert f"{words[0]} is of a measurement" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--budget", "inf"], "error: --budget: must be a number of seconds > 0, but got inf"),
+        (["--kind", "liner"], "error: --kind: unknown name 'liner' (did you mean 'linear'?)"),
+    ],
+)
+def test_a_calibration_that_cannot_be_makes_no_folder(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert run(["hardware", "--calibrate", *words, "--out", str(tmp_path / "out")]) == 2
+    assert capsys.readouterr().err.startswith(said)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("run_of", ["--calibrate", "--suite"])
+def test_a_file_is_no_folder(run_of: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert run(["hardware", run_of, "--out", str(tmp_path / "file")]) == 1
+    assert capsys.readouterr().err.startswith("error: --out: ")
 
 
 @pytest.mark.parametrize(
@@ -98,4 +131,4 @@ def test_a_study_can_be_pointed_at_a_calibration(
     command: str, study_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run([command, str(study_file), "--out", str(tmp_path), "--profiles", str(tmp_path / "none")]) == 2
-    assert "sweep.profiles: must be a folder of profiles" in capsys.readouterr().err
+    assert capsys.readouterr().err.startswith("error: --profiles: must be a folder of profiles")

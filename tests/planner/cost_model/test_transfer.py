@@ -7,7 +7,7 @@ import pytest
 from planner.cost_model.catalogue import RooflineDeviceModel
 from planner.cost_model.device_roof import DeviceRoof
 from planner.cost_model.model import FittedDeviceModel, fit_device_model
-from planner.cost_model.transfer import TransferredDeviceModel, achieved_roof, is_transferable, transfer_error
+from planner.cost_model.transfer import TransferredDeviceModel, achieved_roof, transfer_error
 from profiles.component import Component, make_component
 from profiles.errors import InputError, UnknownNameError
 from profiles.hardware import Hardware, get_hardware
@@ -101,21 +101,6 @@ def test_what_the_source_never_saw_is_unknown() -> None:
         transfer_error(source, alone, CPU, roofs=(HERE, THERE))
     with pytest.raises(InputError, match="no measured component has any FLOPs"):
         achieved_roof(alone)
-
-
-@pytest.mark.parametrize(
-    ("source", "target", "may"),
-    [
-        (None, "xeon-e5-2680v4", True),
-        (None, "v100", False),
-        ("v100", "h200", True),
-        ("tpuv3-core", "tpuv3-board", False),
-        ("ipu-gc200", "ipu-m2000", False),
-    ],
-)
-def test_only_single_chips_of_one_class_tell_of_each_other(source: str | None, target: str, *, may: bool) -> None:
-    measured = replace(rows_of(HERE, SIZES[:5]), hardware=get_hardware(source) if source else None)
-    assert is_transferable(measured, get_hardware(target)) is may
 
 
 def test_a_roof_needs_rates() -> None:

@@ -1,3 +1,4 @@
+from collections import Counter
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -57,12 +58,21 @@ def test_an_adaptive_study_tells_what_became_of_each_family(study: Study, data: 
     assert again.measured == 0
 
 
+def test_an_adaptive_sweep_ends_with_its_points(study: Study, data: StudyData, tmp_path: Path) -> None:
+    adaptive = replace(study, sweep=SweepSection(batches=(1, 64), adaptive=True, goal=0.001, points=3))
+    heard = Heard()
+    sweep_study(adaptive, data, open_workspace(tmp_path), heard, SyntheticExecutor(even_ms))
+    kinds = Counter(row.kind for row in ProfileStore(open_workspace(tmp_path).profiles).load())
+    assert max(kinds.values()) == 3
+    assert any(message.endswith("too few for a model, stopped by points") for message in heard.messages)
+
+
 def test_a_sweep_says_which_rows_are_of_another_set_up(study: Study, data: StudyData, tmp_path: Path) -> None:
     heard, workspace = Heard(), open_workspace(tmp_path)
     (component,) = linears([(2, 2)], batches=(1,))
     ProfileStore(workspace.profiles).append(profile_of(component, 1.0, fingerprint=replace(FINGERPRINT, threads=9)))
     sweep_study(study, data, workspace, heard, SyntheticExecutor(even_ms))
-    assert heard.messages[0].endswith("1 rows of local-cpu with threads 9 (now 1): not used, measuring anew")
+    assert heard.messages[0].endswith("1 row of local-cpu with threads 9 (now 1): not used, measuring anew")
 
 
 def test_families_of_a_calibration_are_not_measured(study: Study, data: StudyData, tmp_path: Path) -> None:

@@ -105,6 +105,7 @@ def bad_values() -> Iterator[tuple[str, object, str]]:
     yield "sweep", {"batches": [1]}, "batches: must be two or more"
     yield "sweep", {"visits": 0}, "visits: must be >= 1"
     yield "sweep", {"milliseconds_per_visit": 0}, "milliseconds_per_visit: must be > 0"
+    yield "sweep", {"seconds": -1}, "seconds: must be > 0"
 
 
 def bad_names() -> Iterator[tuple[str, object, str]]:

@@ -93,7 +93,7 @@ def test_equal_seeds_measure_equal_components(tmp_path: Path) -> None:
 
 def test_a_small_space_is_exhausted(tmp_path: Path) -> None:
     (family,) = sampled(tmp_path, SMALL).families
-    assert (family.points, family.stopped, family.error) == (4, "exhausted", None)
+    assert (family.points, family.stopped, family.error) == (4, "end of space", None)
 
 
 def test_time_ends_a_sweep_as_well(tmp_path: Path) -> None:

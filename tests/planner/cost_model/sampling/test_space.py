@@ -12,7 +12,7 @@ from representations.provider import RecommendationProvider
 from representations.work import work_of
 from tests.representations.models import MODELS
 
-SPACES = (*calibration_spaces(training=True),)
+SPACES = (*calibration_spaces(training=True), *calibration_spaces(["host_to_device"]))
 LINEAR = next(space for space in SPACES if space.family == "linear")
 
 

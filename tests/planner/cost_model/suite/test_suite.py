@@ -39,9 +39,11 @@ def test_flops_are_those_that_torch_counts(component: Component) -> None:
 def test_the_suite_gives_rates_and_goes_on_from_its_store(tmp_path: Path) -> None:
     store = ProfileStore(tmp_path)
     rows = run_suite(QUICK, store, options=OPTIONS)
-    assert len(rows) == len(QUICK) == 7
+    assert len(rows) == len(QUICK) == 9
     assert not any(row.skipped for row in rows)
-    gemm, tables = rows[0], rows[-1]
+    gemm, tables, copy = rows[0], rows[-3], rows[-1]
+    assert copy.name.endswith("batch 16, in two tensors per table")
+    assert copy.bytes_per_s is not None
     assert gemm.median_ms is not None
     assert gemm.flops_per_s == pytest.approx(2 * 64**3 / gemm.median_ms * 1e3)
     assert (gemm.is_cold, tables.is_cold) == (False, True)
@@ -53,7 +55,7 @@ def test_the_suite_gives_rates_and_goes_on_from_its_store(tmp_path: Path) -> Non
 
 
 def test_tables_are_cut_to_the_memory_and_say_so() -> None:
-    cut, whole = (suite_cases(is_accelerator=True, memory_bytes=size)[-1] for size in (8e9, 1e12))
+    cut, whole = (suite_cases(is_accelerator=True, memory_bytes=size)[-3] for size in (8e9, 1e12))
     assert cut.scale == "120,192 rows per table instead of 1,000,000"
     assert whole.scale == ""
     assert whole.component["rows"] == 64_000_000
@@ -61,7 +63,7 @@ def test_tables_are_cut_to_the_memory_and_say_so() -> None:
 
 def test_accelerators_have_more_dtypes_and_sizes() -> None:
     counts = [len(suite_cases(is_accelerator=is_gpu, memory_bytes=1e10)) for is_gpu in (False, True)]
-    assert counts == [2 * 4 + 2 * 3 + 2, 3 * 5 + 3 * 3 + 2]
+    assert counts == [2 * 4 + 2 * 3 + 2 + 2, 3 * 5 + 3 * 3 + 2 + 2]
 
 
 def test_what_the_suite_does_not_have_is_refused() -> None:
