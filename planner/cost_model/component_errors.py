@@ -4,10 +4,12 @@ Measured is what each module took while the whole model ran (in situ), and for t
 nothing was watched; predicted is what the cost model says of it there.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from planner.cost_model.composition import HOST_LINK, CostModel
+from planner.cost_model.composition import HOST_LINK, ComponentLatency, CostModel
+from planner.cost_model.containers import container_shares
+from planner.cost_model.context import IDENTITY, Context
 from planner.cost_model.whole_models import WholeModelProvider
 from profiles.errors import InputError
 from profiles.model_profile import ModelProfile
@@ -39,8 +41,8 @@ class ComponentError:
 class ComponentErrors:
     """The total and its parts, in execution order.
 
-    The row of path and kind `(rest)` is what the model took outside all components (calls of containers), which no
-    component's prediction names; it is negative where watching single calls made these longer by more than that.
+    The row of path and kind `(rest)` is what the model took outside all components, and what the context adds for it:
+    the calls of containers. Measured it is negative where watching single calls made these longer by more than that.
     """
 
     batch: int
@@ -103,16 +105,29 @@ def component_errors(
     if "" not in measured or missing:
         where = f"component {missing[0]!r}" if missing else "the model itself"
         raise InputError(f"profile of {profile.name or spec.name!r}: has no in-situ time of {where}")
+    calls_ms = _container_calls_ms(parts, cost_model.contexts.get(device, IDENTITY))
     rows = [
         ComponentError(
-            path=part.path, kind=part.kind, measured_ms=measured.get(part.path, 0.0), predicted_ms=part.mean_ms
+            path=part.path,
+            kind=part.kind,
+            measured_ms=measured.get(part.path, 0.0),
+            predicted_ms=part.mean_ms - call_ms,
         )
-        for part in parts
+        for part, call_ms in zip(parts, calls_ms, strict=True)
     ]
     total_ms = next((row.warm.p25_ms for row in profile.modules if not row.path and row.warm), measured[""])
     rest_ms = total_ms - sum(row.measured_ms for row in rows)
-    rows.append(ComponentError(path=REST, kind=REST, measured_ms=rest_ms, predicted_ms=0.0))
+    rows.append(ComponentError(path=REST, kind=REST, measured_ms=rest_ms, predicted_ms=sum(calls_ms)))
     return ComponentErrors(batch=batch, measured_ms=total_ms, predicted_ms=float(latency.mean_ms[0]), rows=tuple(rows))
+
+
+def _container_calls_ms(parts: Sequence[ComponentLatency], context: Context) -> list[float]:
+    """What of each prediction the context put there for calls of containers; none in that of the host's link."""
+    shares = container_shares([part.path for part in parts])
+    return [
+        0.0 if part.kind == HOST_LINK else context.per_container_ms * share
+        for part, share in zip(parts, shares.tolist(), strict=True)
+    ]
 
 
 def profile_in_situ(

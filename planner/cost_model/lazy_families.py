@@ -33,7 +33,8 @@ class LazyFamilies(Mapping[str, FamilyModel]):
         object.__setattr__(self, "_places", wanted)
 
     def __getitem__(self, name: str) -> FamilyModel:
-        self._fit([name], Fitter())
+        if name not in self._fitted:
+            self._fit([name], Fitter())
         return self._fitted[name]
 
     def __contains__(self, name: object) -> bool:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from planner.cost_model.accuracy import ErrorSummary, rank_agreement, summarise_errors
-from planner.cost_model.composition import CostModel
 from planner.cost_model.context import fit_context, leave_one_model_out
 from planner.cost_model.error_frames import KindShare, error_by_batch, error_by_share
 from planner.cost_model.estimates import Floats
@@ -24,7 +23,6 @@ from planner.cost_model.unseen import UnseenDeviceModel
 from planner.cost_model.whole_models import MeasuredModel
 from planner.cost_model.whole_sums import Summed, sum_models
 from profiles.component import Component
-from profiles.hardware import LOCAL_CPU
 
 if TYPE_CHECKING:
     import polars as pl
@@ -127,8 +125,8 @@ def validate(
 
     A component is held out with all batches of its shape, five folds in turn, within whole models too; a whole model
     is held out of the context that corrects it. `zipf` is the id skew that the whole models were measured under. A
-    `thorough` validation fits some hundred models more, for the learning curve, extrapolation and unseen skews. Of
-    `workers`, where more than one, so many new processes share the fits.
+    `thorough` validation fits some hundred models more, for the learning curve, extrapolation and unseen skews. So
+    many `workers` share the fits, this process among them, once these prove long.
     """
     with fitting_on(workers) as fitter:
         model.families.fit_all(fitter)
@@ -152,7 +150,7 @@ def validate(
         whole_model_coverage_90=_coverage(model_points),
         points=frame,
         by_batch=error_by_batch(frame),
-        by_share=error_by_share(frame, _shares(unseen_model, whole_models, zipf)),
+        by_share=error_by_share(frame, _by_kind_and_model(unseen.shares)),
         curve=curve,
         extrapolated=extrapolated,
         skewed=skewed,
@@ -165,17 +163,8 @@ def validate(
     )
 
 
-def _shares(
-    model: UnseenDeviceModel, whole_models: Sequence[MeasuredModel], zipf: Mapping[str, float] | float
-) -> list[KindShare]:
+def _by_kind_and_model(shares: Sequence[Mapping[str, float]]) -> list[KindShare]:
     """Each kind's share of each whole model, 0 where the model has none of it."""
-    shares: list[dict[str, float]] = []
-    for one in whole_models:
-        latency = CostModel(models={LOCAL_CPU: model}).predict_model(one.spec, (one.batch,), LOCAL_CPU, zipf)
-        of_kind: dict[str, float] = {}
-        for part in latency.components:
-            of_kind[part.kind] = of_kind.get(part.kind, 0.0) + part.share
-        shares.append(of_kind)
     kinds = sorted({kind for one in shares for kind in one})
     return [(kind, one.get(kind, 0.0)) for kind in kinds for one in shares]
 

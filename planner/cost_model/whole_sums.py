@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.cost_model.composition import CostModel
+from planner.cost_model.composition import ComponentLatency, CostModel
 from planner.cost_model.context import Context, WholeSums, fit_context
 from planner.cost_model.estimates import DeviceModel
 from planner.cost_model.features import dimensions_of, family_of
@@ -23,10 +23,14 @@ __all__ = ["Summed", "context_of", "has_table_profiles", "sum_models"]
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Summed:
-    """Whole models as sums; `predicted_N` is false for a sum that holds a component's measurement."""
+    """Whole models as sums; `predicted_N` is false for a sum that holds a component's measurement.
+
+    `shares` are, for each of the N, what its kinds of components make up of the sum.
+    """
 
     sums: WholeSums
     predicted_N: NDArray[np.bool_]
+    shares: tuple[Mapping[str, float], ...]
 
 
 def context_of(
@@ -65,6 +69,7 @@ def sum_models(
     counts: list[PassCounts] = []
     order: list[int] = []
     predicted_N = np.empty(len(whole_models), dtype=np.bool_)
+    shares: list[Mapping[str, float]] = [{} for _ in whole_models]
     for number, (spec, rows) in enumerate(rows_of.items()):
         batches = [whole_models[i].batch for i in rows]
         latency = cost_model.predict_model(spec, batches, LOCAL_CPU, zipf)
@@ -73,7 +78,9 @@ def sum_models(
         counts.append(latency.counts)
         order += rows
         for row, batch in zip(rows, batches, strict=True):
-            predicted_N[row] = all(part.provenance == "predicted" for part in latency.at(batch))
+            parts = latency.at(batch)
+            predicted_N[row] = all(part.provenance == "predicted" for part in parts)
+            shares[row] = _shares_of_kinds(parts)
     alone_ms, low_ms, high_ms = bounds
     sums = WholeSums(
         measured_ms=np.array([one.latency.p25_ms for one in whole_models]),
@@ -83,4 +90,11 @@ def sum_models(
         counts=joined(counts).take(np.argsort(order)),
         models_N=models_N,
     )
-    return Summed(sums=sums, predicted_N=predicted_N)
+    return Summed(sums=sums, predicted_N=predicted_N, shares=tuple(shares))
+
+
+def _shares_of_kinds(parts: Sequence[ComponentLatency]) -> dict[str, float]:
+    shares: dict[str, float] = {}
+    for part in parts:
+        shares[part.kind] = shares.get(part.kind, 0.0) + part.share
+    return shares

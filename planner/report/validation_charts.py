@@ -195,7 +195,8 @@ def _in_situ_chart(validation: ValidationInputs) -> Chart | None:
         spec={**alt.layer(bars, zero, ticks).to_dict(), "width": "container", "height": 34 * max(2, len(models))},
         rows=rows,
         note="The black mark is the error of the total: short beside long bars where errors cancel. (rest) is what a "
-        "model takes outside all components, less what watching these adds to them.",
+        "model takes outside all components (calls of the modules around them, which the cost model learns from whole "
+        "models), less what watching these adds to them.",
     )
 
 

@@ -1,7 +1,11 @@
+from dataclasses import replace
+
 import pytest
 
 from planner.cost_model.component_errors import REST, ComponentError, ComponentErrors, component_errors, profile_in_situ
 from planner.cost_model.composition import CostModel
+from planner.cost_model.containers import containers_of
+from planner.cost_model.context import Context
 from planner.cost_model.model import fit_device_model
 from profiles.errors import InputError
 from profiles.model_profile import ModelProfile
@@ -32,6 +36,20 @@ def test_every_component_of_a_real_model_stands_beside_its_prediction(
     assert all(row.measured_ms > 0 and row.predicted_ms > 0 for row in errors.rows[:-1])
     assert errors.rows[-1].kind == REST
     assert sum(row.measured_ms for row in errors.rows) == pytest.approx(errors.measured_ms)
+    assert sum(row.predicted_ms for row in errors.rows) == pytest.approx(errors.predicted_ms)
+
+
+def test_what_a_context_adds_for_containers_stands_outside_the_components(
+    cost_model: CostModel, profile: ModelProfile
+) -> None:
+    alone = component_errors(cost_model, SPEC, profile, "cpu")
+    context = Context(per_component_ms=0.5, per_container_ms=2.0)
+    errors = component_errors(replace(cost_model, contexts={"cpu": context}), SPEC, profile, "cpu")
+    containers = {path for one in errors.rows[:-1] for path in containers_of(one.path)}
+    assert containers
+    assert errors.rows[-1].predicted_ms == pytest.approx(2.0 * len(containers))
+    for row, plain in zip(errors.rows[:-1], alone.rows[:-1], strict=True):
+        assert row.predicted_ms == pytest.approx(plain.predicted_ms + 0.5)
     assert sum(row.predicted_ms for row in errors.rows) == pytest.approx(errors.predicted_ms)
 
 

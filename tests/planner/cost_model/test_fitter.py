@@ -15,7 +15,7 @@ from tests.planner.cost_model.synthetic import profiles_of
 
 @pytest.fixture(scope="module")
 def processes() -> Iterator[Fitter]:
-    with fitting_on(2) as fitter:
+    with fitting_on(2, patience_s=0.0) as fitter:
         yield fitter
 
 
@@ -32,15 +32,25 @@ def test_one_worker_fits_here_and_in_order() -> None:
         assert fitter.each(at_process, [(9, 3), (4, 2)]) == [(os.getpid(), 3), (os.getpid(), 2)]
 
 
-def test_workers_are_other_processes_and_keep_the_order(processes: Fitter) -> None:
-    found = processes.each(at_process, [(number, 1) for number in range(6)])
-    assert [number for _, number in found] == list(range(6))
-    assert os.getpid() not in {process for process, _ in found}
+def test_short_fits_start_no_process() -> None:
+    with fitting_on(2) as fitter:
+        assert {process for process, _ in fitter.each(at_process, [(number, 1) for number in range(6)])} == {
+            os.getpid()
+        }
 
 
-def test_what_goes_wrong_in_a_worker_is_raised_here(processes: Fitter) -> None:
+def test_tasks_are_shared_with_other_processes_and_keep_the_order(processes: Fitter) -> None:
+    found = processes.each(at_process, [(number, 1) for number in range(100)])
+    assert [number for _, number in found] == list(range(100))
+    assert {process for process, _ in found} > {os.getpid()}
+
+
+@pytest.mark.parametrize("place", [0, 9])
+def test_what_goes_wrong_anywhere_is_raised_here(processes: Fitter, place: int) -> None:
+    tasks = [(1, 1)] * 10
+    tasks[place] = (1, 0)
     with pytest.raises(ZeroDivisionError):
-        processes.each(at_process, [(1, 0)])
+        processes.each(at_process, tasks)
 
 
 def test_processes_find_what_one_finds(processes: Fitter) -> None:
