@@ -5,6 +5,7 @@ layers reads as long as the stack, every embedding until the last layer has run 
 what a component takes for itself as long as it runs. Without gradients nothing else is kept.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -20,6 +21,7 @@ from representations.specs import (
     HybridSpec,
     ModelSpec,
     TableSpec,
+    TensorTrainSpec,
 )
 from representations.work import BYTES_PER_ID
 from representations.zipf import expected_distinct
@@ -84,7 +86,8 @@ class DenseMemory:
 def forward_memory(spec: ModelSpec, batch: int) -> ModelMemory:
     """The peak of one forward pass without gradients.
 
-    Representations other than tables, DHEs and hybrids of them count all that their components give: an upper bound.
+    Representations other than tables, DHEs, hybrids of them and tensor trains count all that their components give: an
+    upper bound.
     """
     dense = dense_memory(spec, batch)
     held, peak = dense.bottom_bytes + dense.ids_bytes, dense.bottom_peak_bytes
@@ -178,6 +181,8 @@ def _embedding(walk: _Walk, feature: Feature, spec: EmbeddingSpec, batch: int) -
         walk.touch(given + (batch * _LOOKUP_BYTES_PER_ID if feature.pooling == 1 else 2 * batch * BYTES_PER_ID))
     elif isinstance(spec, DheSpec):
         _dhe(walk, feature, spec, batch)
+    elif isinstance(spec, TensorTrainSpec):
+        _tensor_train(walk, feature, spec, batch)
     elif isinstance(spec, HybridSpec):
         parts = (spec.table, spec.dhe)
         for part in parts:
@@ -190,7 +195,7 @@ def _embedding(walk: _Walk, feature: Feature, spec: EmbeddingSpec, batch: int) -
 
 
 def _dhe(walk: _Walk, feature: Feature, spec: DheSpec, batch: int) -> None:
-    ids = max(1, round(batch * feature.pooling))
+    ids = _ids(feature, batch)
     encoded, rows = _floats(ids, spec.k), _floats(ids, spec.dim)
     per_layer = 3 if spec.norm == "batch" else 2
     decoder = [_floats(ids, outputs) for _, outputs in spec.layers[:-1] for _ in range(per_layer)]
@@ -198,9 +203,29 @@ def _dhe(walk: _Walk, feature: Feature, spec: DheSpec, batch: int) -> None:
     walk.keep(encoded)
     walk.stack([*decoder, rows])
     walk.keep(-encoded)
+    _pool(walk, feature, spec.dim, batch)
+
+
+def _tensor_train(walk: _Walk, feature: Feature, spec: TensorTrainSpec, batch: int) -> None:
+    """Digits of all ids first, then chains of matrices, longer by one with every core."""
+    ids, shapes = _ids(feature, batch), spec.core_shapes(feature)
+    digits = len(shapes) * ids * BYTES_PER_ID
+    walk.keep(digits)
+    chain = math.prod(shapes[0][1:])
+    walk.touch(_floats(ids, chain))
+    for _, rank, width in shapes[1:]:
+        longer = chain // rank * width
+        walk.touch(_floats(ids, chain + rank * width + longer))
+        chain = longer
+    walk.keep(-digits)
+    _pool(walk, feature, spec.dim, batch)
+
+
+def _pool(walk: _Walk, feature: Feature, width: int, batch: int) -> None:
+    """The sums of bags, with the order of their rows and whose each of them is."""
     if feature.pooling != 1:
-        # The order of the rows, and whose each of them is.
-        walk.touch(rows + _floats(batch, spec.dim) + 2 * ids * BYTES_PER_ID)
+        ids = _ids(feature, batch)
+        walk.touch(_floats(ids, width) + _floats(batch, width) + 2 * ids * BYTES_PER_ID)
 
 
 def _interaction(walk: _Walk, spec: ModelSpec, batch: int) -> int:
@@ -216,8 +241,8 @@ def _interaction(walk: _Walk, spec: ModelSpec, batch: int) -> int:
         walk.touch(joined)
         walk.keep(joined)
         deep = walk.stack(_with_relus(_layers(spec, "deep_mlp", batch)))
-        # The machine squares all floats; then what it gives and the deep part's are joined.
-        walk.touch(deep + joined)
+        # The machine squares all floats, and sums these and the floats; what it and the deep part give is then joined.
+        walk.touch(deep + joined + _floats(batch, 2))
         walk.touch(deep + _floats(batch, 1) + given)
         walk.keep(-joined)
     else:
@@ -273,6 +298,10 @@ def _dhe_of(spec: EmbeddingSpec) -> DheSpec | None:
     if isinstance(spec, HybridSpec):
         return spec.dhe
     return spec if isinstance(spec, DheSpec) else None
+
+
+def _ids(feature: Feature, batch: int) -> int:
+    return max(1, round(batch * feature.pooling))
 
 
 def _floats(rows: int, width: int) -> int:

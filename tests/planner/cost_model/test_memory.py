@@ -32,14 +32,14 @@ def measured_peak_bytes(spec: ModelSpec, batch: int) -> int:
     return peak_bytes
 
 
-@pytest.mark.parametrize("representation", ["table", "dhe", "select", "hybrid"])
+@pytest.mark.parametrize("representation", ["table", "dhe", "select", "hybrid", "tensor-train"])
 def test_the_peak_is_what_a_profile_measures(representation: Representation) -> None:
     spec = with_representation(SMALL, representation, dim=16, dhe=DHE)
     for batch in (64, 512):
         assert forward_memory(spec, batch).activation_bytes == pytest.approx(measured_peak_bytes(spec, batch), rel=0.01)
 
 
-@pytest.mark.parametrize("representation", ["table", "hybrid"])
+@pytest.mark.parametrize("representation", ["table", "hybrid", "tensor-train"])
 def test_bags_and_other_interactions_are_followed_too(representation: Representation) -> None:
     pooled = replace(SMALL, features=POOLED)
     for shape in (
@@ -47,13 +47,13 @@ def test_bags_and_other_interactions_are_followed_too(representation: Representa
         replace(pooled, interaction="fm", deep_mlp=(64, 32)),
     ):
         spec = with_representation(shape, representation, dim=16, dhe=DHE)
-        assert forward_memory(spec, 256).activation_bytes == pytest.approx(measured_peak_bytes(spec, 256), rel=0.05)
+        assert forward_memory(spec, 256).activation_bytes == pytest.approx(measured_peak_bytes(spec, 256), rel=0.01)
 
 
-@pytest.mark.parametrize("representation", ["quotient-remainder", "mixed-dimension"])
+@pytest.mark.parametrize("representation", ["quotient-remainder", "mixed-dimension", "robe"])
 def test_other_representations_are_bounded(representation: Representation) -> None:
     spec = with_representation(replace(SMALL, interaction="concat"), representation, dim=16)
-    assert measured_peak_bytes(spec, 256) <= 1.05 * forward_memory(spec, 256).activation_bytes
+    assert measured_peak_bytes(spec, 256) <= 1.01 * forward_memory(spec, 256).activation_bytes
 
 
 def test_parameters_are_exactly_the_built_models() -> None:
