@@ -11,7 +11,6 @@ from planner.cli.skipped import skipped_lines
 from planner.cli.study_job import AllowStale, Profiles, open_job
 
 if TYPE_CHECKING:
-    from planner.cost_model.validation import ValidationReport
     from planner.mapping.algorithm import MappingResult
 
 __all__ = ["map_", "plan", "register", "sweep", "validate"]
@@ -105,6 +104,7 @@ def validate(
     json: Json = False,
 ) -> None:
     """Show the cost model's held-out and composed errors beside the noise floor, and leave a page on them in OUT."""
+    from planner.cli.validation_tables import show_validation
     from planner.pipeline.modelling import validate_study
     from planner.pipeline.run import measuring_on
     from planner.report import ValidationInputs
@@ -121,7 +121,7 @@ def validate(
     if json:
         print_json({**report.to_object(), "page": str(page)})
     else:
-        _show_validation(report)
+        show_validation(report)
         print_lines([f"page: {page}"])
 
 
@@ -158,39 +158,6 @@ def _mapping_object(result: "MappingResult", file: Path) -> dict[str, Any]:
     comparison = result.comparison.to_object() if result.comparison else None
     features = result.features.to_object() if result.features else None
     return {"plan": str(file), "decisions": decisions, "comparison": comparison, "features": features}
-
-
-def _show_validation(report: "ValidationReport") -> None:
-    rows = [
-        (
-            one.kind,
-            str(one.errors.rows),
-            *(f"{value:.1%}" for value in (one.errors.mape, one.errors.p90, one.errors.within_10)),
-        )
-        for one in report.components
-    ]
-    whole = (
-        ("whole models", report.composed),
-        ("whole models, as plain sums", report.composed_sum),
-        ("whole models, components measured", report.composed_known),
-    )
-    for name, composed in whole:
-        if composed:
-            errors = composed.errors
-            shares = (f"{value:.1%}" for value in (errors.mape, errors.p90, errors.within_10))
-            rows.append((name, str(errors.rows), *shares))
-    print_table("Held-out error of the cost model", ("kind", "points", "MAPE", "p90", "within 10 %"), rows)
-    floor = report.noise_floor
-    print_lines([f"noise floor: median {floor.median:.1%}, p90 {floor.p90:.1%} ({floor.source})"])
-    if report.interval_coverage_90 is not None:
-        print_lines([f"90 % intervals cover {report.interval_coverage_90:.1%} of the components held out"])
-    if report.whole_model_coverage_90 is not None:
-        print_lines([f"90 % intervals cover {report.whole_model_coverage_90:.1%} of the whole models"])
-    for one in report.in_situ:
-        found = one.errors
-        totals = f"{found.error:+.1%} in all, {found.gross_error:.1%} by parts, {found.cancelled:.1%} cancels"
-        print_lines([f"inside {one.model} at {found.batch:,}: {totals}"])
-    print_lines(f"note: {note}" for note in report.notes)
 
 
 def _show_mapping(result: "MappingResult", files: tuple[Path, ...]) -> None:

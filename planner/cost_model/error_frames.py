@@ -18,8 +18,9 @@ KindShare = tuple[str, float]
 
 
 def error_by_batch(points: "pl.DataFrame") -> "pl.DataFrame":
-    """Per kind and batch, rounded to a power of two: `kind, batch, rows, mape, p90, bias, kendall_tau`.
+    """Per kind and batch, rounded to a power of two: `kind, batch, rows`, errors, `coverage` and `kendall_tau`.
 
+    Errors are `mape, median, p90, within_10, bias`; `coverage` is the share of rows inside their 90 % intervals.
     Kendall's tau is of whole models alone, over equal batches; null elsewhere.
     """
     import polars as pl
@@ -29,8 +30,11 @@ def error_by_batch(points: "pl.DataFrame") -> "pl.DataFrame":
     grouped = rounded.group_by("kind", "batch").agg(
         rows=pl.len(),
         mape=pl.col("error").abs().mean(),
+        median=pl.col("error").abs().median(),
         p90=pl.col("error").abs().quantile(0.9, interpolation="linear"),
+        within_10=(pl.col("error").abs() <= 0.1).mean(),
         bias=pl.col("error").mean(),
+        coverage=pl.col("measured_ms").is_between("low_ms", "high_ms").mean(),
     )
     return grouped.join(_taus(rounded), on=["kind", "batch"], how="left").sort("kind", "batch")
 

@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
+from planner.cost_model.training_rows import WHOLE_MODEL
 from planner.report.blocks import Chart, Column, Row, Rows, Section, Table
 from planner.report.cells import format_percent
 from planner.report.inputs import ValidationInputs
 from planner.report.validation_charts import batch_chart, more_charts, scatter_chart
 
-__all__ = ["error_rows", "in_situ_table", "validation_section"]
+__all__ = ["error_rows", "in_situ_table", "model_batch_table", "validation_section"]
 
 _TITLE = "Predicted against measured"
 _READING = (
@@ -23,7 +24,14 @@ _COLUMNS = (
     Column(key="p90", title="90 % below", kind="percent", note="nine in ten errors are below this"),
     Column(key="within_10", title="Within ±10 %", kind="percent", note="share of predictions this close"),
     Column(key="bias", title="Bias", kind="percent", note="mean signed error, below 0 where predicted too fast"),
+    Column(key="kendall_tau", title="Tau", kind="number", note="Kendall's, of the order of models at equal batch"),
     Column(key="rows", title="Points", kind="integer"),
+)
+_BATCH_COLUMNS = (
+    Column(key="batch", title="Batch", kind="integer"),
+    *_COLUMNS[1:-1],
+    Column(key="coverage", title="Intervals hold", kind="percent", note="share within their 90 % intervals"),
+    _COLUMNS[-1],
 )
 _IN_SITU_COLUMNS = (
     Column(key="representation", title="Representation"),
@@ -57,13 +65,14 @@ def validation_section(validation: ValidationInputs | None, *, fold: bool = True
     table = Table(name="errors", caption="Error of the cost model on components held out", columns=_COLUMNS, rows=rows)
     more = more_charts(validation)
     in_situ = in_situ_table(validation.summary)
+    by_batch = model_batch_table(validation.summary)
     return Section(
         anchor="validation",
         title=_TITLE,
         short="Prediction",
         prose=_prose(validation.summary),
         charts=(*_first_charts(validation), *(() if fold else more)),
-        tables=(table, *((in_situ,) if in_situ else ())),
+        tables=(table, *(one for one in (by_batch, in_situ) if one)),
         notes=tuple(validation.summary.get("notes", ())),
         folded=more if fold else (),
         folded_title="More on where the errors lie",
@@ -84,6 +93,14 @@ def error_rows(summary: Mapping[str, Any], points: Rows = ()) -> Rows:
         if composed.get("mape") is not None:
             rows.append({"rows": counts.get("model"), **composed, "kind": kind})
     return tuple(rows)
+
+
+def model_batch_table(summary: Mapping[str, Any]) -> Table | None:
+    """The errors of whole models at each batch, with the agreement of their order; None where none was measured."""
+    rows = tuple(row for row in summary.get("by_batch", ()) if row["kind"] == WHOLE_MODEL)
+    if not rows:
+        return None
+    return Table(name="models_by_batch", caption="Whole models by batch", columns=_BATCH_COLUMNS, rows=rows)
 
 
 def in_situ_table(summary: Mapping[str, Any]) -> Table | None:

@@ -9,6 +9,8 @@ POINTS = pl.DataFrame(
         "batch": [7, 8, 64, 64, 64],
         "measured_ms": [1.0, 1.0, 1.0, 2.0, 3.0],
         "predicted_ms": [1.1, 0.7, 1.0, 2.0, 1.5],
+        "low_ms": [0.9, 0.5, 0.5, 1.0, 1.0],
+        "high_ms": [1.3, 0.9, 1.5, 3.0, 2.0],
     }
 )
 
@@ -18,7 +20,9 @@ def test_batches_are_grouped_by_the_nearest_power_of_two() -> None:
     assert (linear["kind"], linear["batch"], linear["rows"]) == ("linear", 8, 2)
     assert linear["mape"] == pytest.approx(0.2)
     assert linear["bias"] == pytest.approx(-0.1)
+    assert (linear["median"], linear["coverage"]) == (pytest.approx(0.2), 0.5)
     assert linear["kendall_tau"] is None
+    assert (model["within_10"], model["coverage"]) == (pytest.approx(2 / 3), pytest.approx(2 / 3))
     assert model["kendall_tau"] == pytest.approx(1 / 3)
 
 

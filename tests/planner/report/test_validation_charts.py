@@ -7,7 +7,7 @@ import pytest
 
 from planner.report import build_report
 from planner.report.inputs import ValidationInputs
-from planner.report.validation import error_rows, in_situ_table, validation_section
+from planner.report.validation import error_rows, in_situ_table, model_batch_table, validation_section
 from planner.report.validation_charts import batch_chart, curve_rows, floor_of, in_situ_rows, more_charts, scatter_chart
 from planner.report.validation_page import build_validation_page, validation_answer
 from tests.chromium import CHROMIUM, WAIT_MS, open_page, started_browser
@@ -107,6 +107,15 @@ def test_a_validation_is_a_page_of_its_own(tmp_path: Path) -> None:
     assert "recplan validation" in page.read_text(encoding="utf-8")
     names = {path.stem for path in (tmp_path / "frames").glob("*.parquet")}
     assert {"errors", "error_by_batch", "error_by_share", "learning_curve", "error_in_situ", "in_situ"} <= names
+    assert "models_by_batch" in names
+
+
+def test_whole_models_are_shown_by_batch_with_the_agreement_of_their_order() -> None:
+    table = model_batch_table(THOROUGH.summary)
+    assert table
+    assert [row["batch"] for row in table.rows] == [1, 32, 1024]
+    assert "Tau" in [column.title for column in table.filled_columns]
+    assert model_batch_table({}) is None
 
 
 def _views(spec: Mapping[str, Any]) -> list[Mapping[str, Any]]:

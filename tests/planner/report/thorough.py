@@ -16,6 +16,7 @@ def thorough_validation() -> ValidationInputs:
     more: dict[str, Any] = {
         "by_batch": [
             {"kind": kind, "batch": batch, "rows": 9, "mape": 0.03 + 0.01 * i, "p90": 0.1, "bias": -0.01}
+            | ({"kendall_tau": 0.9} if kind == "model" else {})
             for kind in (*KINDS, "model")
             for i, batch in enumerate((1, 32, 1024))
         ],
