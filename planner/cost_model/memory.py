@@ -127,7 +127,8 @@ def training_memory(spec: ModelSpec, batch: int, *, dense_optimizer: DenseOptimi
     """A training step with sparse gradients of tables under row-wise Adagrad, and a dense optimizer for all else.
 
     Row-wise Adagrad keeps a float per row, Adagrad one per parameter, Adam two. Hash functions are not trained. Ids are
-    taken to be uniform, which touches the most rows.
+    taken to be uniform, which touches the most rows. Of quotient-remainder, mixed-dimension and ROBE embeddings ids and
+    factors that the backward pass keeps are left out: a bound from below.
 
     Raises:
         UnknownNameError: an optimizer that is none of these.
@@ -269,9 +270,21 @@ def _kept_bytes(spec: ModelSpec, batch: int) -> int:
         kept += batch * BYTES_PER_ID if is_array else 0
         if _table_of(embedding):
             kept += batch * _LOOKUP_BYTES_PER_ID if feature.pooling == 1 else 2 * batch * BYTES_PER_ID
-        if (dhe := _dhe_of(embedding)) or not _table_of(embedding):
+        if isinstance(embedding, TensorTrainSpec):
+            kept += _kept_of_train(feature, embedding, batch)
+        elif (dhe := _dhe_of(embedding)) or not _table_of(embedding):
             kept += sum(_outputs(feature, dhe or embedding, batch)[:-1])
     return kept
+
+
+def _kept_of_train(feature: Feature, spec: TensorTrainSpec, batch: int) -> int:
+    """The digits of all ids, and both factors of every product."""
+    ids, shapes = _ids(feature, batch), spec.core_shapes(feature)
+    chain, factors = math.prod(shapes[0][1:]), 0
+    for _, rank, width in shapes[1:]:
+        factors += chain + rank * width
+        chain = chain // rank * width
+    return len(shapes) * ids * BYTES_PER_ID + _floats(ids, factors)
 
 
 def _outputs(feature: Feature, spec: EmbeddingSpec, batch: int) -> list[int]:

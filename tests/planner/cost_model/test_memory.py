@@ -63,7 +63,7 @@ def test_parameters_are_exactly_the_built_models() -> None:
     assert forward_memory(spec, 1).parameter_bytes == sum(one.nbytes for one in tensors)
 
 
-@pytest.mark.parametrize("representation", ["table", "dhe", "hybrid"])
+@pytest.mark.parametrize("representation", ["table", "dhe", "hybrid", "tensor-train"])
 def test_what_a_backward_pass_needs_is_what_a_profile_finds_kept(representation: Representation) -> None:
     spec = with_representation(SMALL, representation, dim=16, dhe=DHE)
     provider = WholeModelProvider(specs=(spec,))
