@@ -75,7 +75,10 @@ def latency_chart(frame: "pl.DataFrame", *slas_ms: float) -> "alt.LayerChart":
 
 
 def path_share_frame(result: SimulationResult) -> "pl.DataFrame":
-    """Which path each size class took: `path, size_class, size_from, size_to, queries, share` (of the class)."""
+    """Which path each size class took: `path, size_class, size_from, size_to, queries, share` (of the class).
+
+    Where a policy splits queries over paths, `samples` in place of `queries`.
+    """
     import polars as pl
 
     counts_PC = np.array(list(result.path_share_by_size.values()))
@@ -86,14 +89,15 @@ def path_share_frame(result: SimulationResult) -> "pl.DataFrame":
             "size_class": size_class,
             "size_from": 2**size_class,
             "size_to": 2 ** (size_class + 1) - 1,
-            "queries": int(counts_PC[place, size_class]),
+            result.path_share_of: int(counts_PC[place, size_class]),
             "share": counts_PC[place, size_class] / totals_C[size_class],
         }
         for place, path in enumerate(result.path_share_by_size)
         for size_class in np.flatnonzero(totals_C).tolist()
     ]
-    schema = {"path": pl.String, **dict.fromkeys(("size_class", "size_from", "size_to", "queries"), pl.Int64)}
-    return pl.DataFrame(rows, schema={**schema, "share": pl.Float64})
+    whole = ("size_class", "size_from", "size_to", result.path_share_of)
+    schema = {"path": pl.String, **dict.fromkeys(whole, pl.Int64), "share": pl.Float64}
+    return pl.DataFrame(rows, schema=schema)
 
 
 def path_share_chart(frame: "pl.DataFrame") -> "alt.Chart":
@@ -103,6 +107,7 @@ def path_share_chart(frame: "pl.DataFrame") -> "alt.Chart":
 
     from profiles.charts.theme import themed
 
+    counted = "samples" if "samples" in frame.columns else "queries"
     first, last = pl.col("size_from").cast(pl.String), pl.col("size_to").cast(pl.String)
     labelled = frame.with_columns(label=pl.when(first == last).then(first).otherwise(first + "-" + last))
     order = labelled.sort("size_class")["label"].unique(maintain_order=True).to_list()
@@ -111,9 +116,9 @@ def path_share_chart(frame: "pl.DataFrame") -> "alt.Chart":
         .mark_bar()
         .encode(
             x=alt.X("label:N", sort=order, title="query size (samples)"),
-            y=alt.Y("share:Q", stack="zero", title="share of queries", axis=_percent()),
+            y=alt.Y("share:Q", stack="zero", title=f"share of {counted}", axis=_percent()),
             color=alt.Color("path:N", title="path"),
-            tooltip=["path:N", "label:N", "queries:Q", alt.Tooltip("share:Q", format=".1%")],
+            tooltip=["path:N", "label:N", f"{counted}:Q", alt.Tooltip("share:Q", format=".1%")],
         )
     )
     return themed(chart.properties(title="Path taken, by query size"))

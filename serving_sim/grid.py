@@ -9,6 +9,7 @@ are drawn once, on all cores or on Ray; they come to exactly what `simulate` say
 of threads or processes.
 """
 
+import math
 import os
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -18,14 +19,15 @@ from multiprocessing import get_context
 from typing import Any
 
 from profiles.units import SECONDS_PER_HOUR
-from serving_sim.class_metrics import or_none
+from serving_sim.class_metrics import ClassResult, or_none
 from serving_sim.engine import SimulationOptions, start_simulation
 from serving_sim.grid_groups import Lane, collect_groups
 from serving_sim.grid_lanes import LaneFigures, serve_lanes
-from serving_sim.metrics import SimulationResult, Verdict
+from serving_sim.metrics import SimulationResult
 from serving_sim.plan import Plan
 from serving_sim.policies import Policy, PolicyLike, as_policy
 from serving_sim.shared_queries import SharedQueries
+from serving_sim.verdict import Verdict
 
 __all__ = ["GridCell", "simulate_grid"]
 
@@ -39,7 +41,7 @@ _TOGETHER = 32
 class GridCell:
     """What one plan came to; `together` where it was served with others. Costs are of the devices' hourly prices.
 
-    Latencies are NaN where no query was served.
+    Latencies are NaN where no query was served. With `classes`, `sla_ms` is the loosest of theirs.
     """
 
     qps: float
@@ -56,10 +58,21 @@ class GridCell:
     cost_per_hour: float | None
     cost_per_million_correct: float | None
     together: bool
+    classes: tuple[ClassResult, ...] = ()
+
+    @property
+    def p99_over_sla(self) -> float:
+        """The 99th percentile over the SLA, of the class where that is most; NaN where nothing was served."""
+        parts = [(one.latency_ms["p99"], one.sla_ms) for one in self.classes] or [(self.latency_ms["p99"], self.sla_ms)]
+        return max((p99_ms / sla_ms for p99_ms, sla_ms in parts if math.isfinite(p99_ms)), default=math.nan)
 
     def to_object(self) -> dict[str, Any]:
         """The JSON object of a cell in `recplan whatif`; latencies of none are null."""
-        return {**asdict(self), "latency_ms": {name: or_none(value) for name, value in self.latency_ms.items()}}
+        return {
+            **asdict(self),
+            "latency_ms": {name: or_none(value) for name, value in self.latency_ms.items()},
+            "classes": [one.to_object() for one in self.classes],
+        }
 
 
 def simulate_grid(
@@ -103,6 +116,9 @@ def _one_at_a_time(
 
         found = simulate_on_ray(_simulate_alone, tasks, ray)
     elif min(workers, len(tasks)) > 1 and sum(plan.workload.queries for plan in plans) >= _QUERIES_FOR_PROCESSES:
+        # Compiled once, here, where a command can say so; each process would do it again.
+        for part, _ in tasks:
+            start_simulation(part[0], policy=policy, options=SimulationOptions(fluid_bound=False))
         with ProcessPoolExecutor(min(workers, len(tasks)), mp_context=get_context("spawn")) as processes:
             found = list(processes.map(_simulate_alone, *zip(*tasks, strict=True)))
     else:
@@ -167,6 +183,7 @@ def _cell_of_result(plan: Plan, result: SimulationResult) -> GridCell:
         cost_per_hour=_price(plan),
         cost_per_million_correct=_per_million(plan, result.correct_predictions_in_sla_per_s),
         together=False,
+        classes=result.classes,
     )
 
 

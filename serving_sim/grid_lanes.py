@@ -28,7 +28,8 @@ from serving_sim.kernels.grid import (
     Singles,
     serve_grid,
 )
-from serving_sim.metrics import PERCENTILES, Verdict, verdict_of
+from serving_sim.metrics import PERCENTILES
+from serving_sim.verdict import Verdict, verdict_of
 
 __all__ = ["LaneFigures", "serve_lanes"]
 
@@ -134,7 +135,8 @@ def _new_state(rule: GridRule, lanes: int) -> GridState:
 
 def _figures(group: LaneGroup, lanes: Sequence[Lane], state: GridState) -> list[LaneFigures]:
     chunk, paths, warmup = group.chunk, group.tables.arrays, group.warmup
-    counted = len(chunk.gap_N) - warmup
+    queries = len(chunk.gap_N)
+    counted = queries - warmup
     first, last = float(chunk.gap_N[: warmup + 1].sum()), float(chunk.gap_N.sum())
     samples = int(chunk.size_N[warmup:].sum())
     latency_ms = _percentiles(state.histogram_MB, counted)
@@ -146,7 +148,7 @@ def _figures(group: LaneGroup, lanes: Sequence[Lane], state: GridState) -> list[
         utilisation = state.busy_ms_DM[:, place] / (paths.servers_D * max(span_ms, 1e-300))
         figures.append(
             LaneFigures(
-                verdict=verdict_of(float(utilisation.max()), drain_ms, last * gap_ms, lane.sla_ms),
+                verdict=verdict_of(float(utilisation.max()), drain_ms, last * gap_ms, lane.sla_ms, queries),
                 counted=counted,
                 late=int(state.sums_GM[LATE_SUM, place]),
                 samples=samples,

@@ -7,16 +7,9 @@ queries that were served (NaN where none was, null in JSON); a refused one count
 The warm-up is the first 1 % of the queries, 10,000 at most. `settling_share` is the share that MSER would cut off the
 run's start, from mean latencies over time: where that is far more, the start is unlike the rest.
 
-Verdict, where a device's demand is the share of the time that it is busy over the share of the queries that were
-served: what it would be if those refused had taken as much of it as the others:
-- `stable`: no device's demand is above 90 %, and at most half of the queries were refused;
-- `overloaded`: one is, and more than 1 % of the queries were refused, or at the last arrival the work still queued (the
-  drain, the time until the last finish) exceeds the SLA and 1 % of the run: the backlog grows; or more than half of
-  the queries were refused, or more were in the system than it holds;
-- `near-saturation`: else.
-
-The verdict says nothing of the SLA: a stable run may be late for other reasons. `holds_sla` says whether the SLA's
-percentile of the counted queries is within the SLA, and None where they are too few to tell (below 100 for p99).
+`verdict` says whether the plan can serve the load for good (see `serving_sim.verdict`), and nothing of the SLA: a
+stable run may be late for other reasons. `holds_sla` says whether the SLA's percentile of the counted queries is within
+the SLA, and None where they are too few to tell (below 100 for p99).
 """
 
 import math
@@ -34,11 +27,9 @@ from serving_sim.histogram import bin_edges_ms, exact_percentiles, histogram_per
 from serving_sim.plan import Plan
 from serving_sim.result_notes import result_notes
 from serving_sim.run import Run
+from serving_sim.verdict import Verdict, verdict_of_run
 
-__all__ = ["PERCENTILES", "LatencyHistogram", "SimulationResult", "Verdict", "holds_sla", "summarise", "verdict_of"]
-
-Verdict = Literal["stable", "near-saturation", "overloaded"]
-_GROWTH_SHARE, _BUSY_SHARE, _MOST_REFUSED = 0.01, 0.9, 0.5
+__all__ = ["PERCENTILES", "LatencyHistogram", "SimulationResult", "holds_sla", "summarise"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -51,7 +42,10 @@ class LatencyHistogram:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SimulationResult:
-    """The metrics of a run. Equal runs have equal results; how fast they ran does not count."""
+    """The metrics of a run. Equal runs have equal results; how fast they ran does not count.
+
+    `sla_ms` is that of all queries; with classes it is the loosest, and `slas_by_class` has each.
+    """
 
     plan: str
     policy: str
@@ -76,7 +70,9 @@ class SimulationResult:
     extrapolated: int
     notes: tuple[str, ...] = ()
     path_share_by_size: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    """Per path, counted queries by size class: class c holds sizes in [2^c, 2^(c+1))."""
+    """Per path, what `path_share_of` says, by size class of the query: class c holds sizes in [2^c, 2^(c+1))."""
+    path_share_of: Literal["queries", "samples"] = "queries"
+    """Of counted queries; where a policy splits them over paths, of their samples."""
     refused: int = 0
     goodput_qps: float = 0.0
     """Queries within their SLA per second."""
@@ -90,6 +86,11 @@ class SimulationResult:
     latency_histogram: LatencyHistogram = field(compare=False, repr=False)
     simulated_queries_per_s: float = field(compare=False)
 
+    @property
+    def slas_by_class(self) -> dict[str, float] | None:
+        """The SLA (ms) of each class of queries; none where there are no classes."""
+        return {one.name: one.sla_ms for one in self.classes} or None
+
     def to_object(self) -> dict[str, Any]:
         """The JSON object of `recplan simulate`."""
         return {
@@ -98,6 +99,7 @@ class SimulationResult:
             "queries": self.queries,
             "qps": self.qps,
             "sla_ms": self.sla_ms,
+            "slas_by_class": self.slas_by_class,
             "verdict": self.verdict,
             "holds_sla": self.holds_sla,
             "fluid_bound_share": self.fluid_bound_share,
@@ -119,6 +121,7 @@ class SimulationResult:
             "cost_per_million_correct": self.cost_per_million_correct,
             "warmup": self.warmup,
             "settling_share": self.settling_share,
+            "path_share_of": self.path_share_of,
             "path_share_by_size": {name: list(counts) for name, counts in self.path_share_by_size.items()},
             "classes": [one.to_object() for one in self.classes],
             "queue": {"bin_s": self.queue.bin_s, **_queue_columns(self.queue)},
@@ -130,13 +133,15 @@ def summarise(
     plan: Plan, policy: str, run: Run, backlog: Backlog, seconds: float, bound: float | None
 ) -> SimulationResult:
     """The metrics of a run that took `seconds` of this machine; `bound` is on its correct predictions in the SLA."""
-    counts, sums, by_class_PC = run.totals.counts, run.totals.sums, run.totals.by_class_PC
+    counts, sums = run.totals.counts, run.totals.sums
     counted, arrived, refused = (int(counts[one]) for one in (kernels.COUNTED, kernels.ARRIVED, kernels.REFUSED))
     served = counted - refused
     duration_s = float(sums[kernels.LAST_FINISH_MS] - sums[kernels.FIRST_MS]) / MS_PER_S
     per_s = 1 / duration_s if duration_s > 0 else 0.0
     late, in_sla = int(counts[kernels.VIOLATIONS]), float(sums[kernels.CORRECT_IN_SLA])
     utilisation, settling_share = _utilisation(run), backlog.settling_share()
+    share_of, by_class_PC, shared_out = _shared_out(run)
+    verdict = verdict_of_run(run, max(utilisation), refused / counted)
     names, devices = [path.name for path in plan.paths], tuple(device.name for device in plan.devices)
     return SimulationResult(
         plan=plan.name,
@@ -145,7 +150,7 @@ def summarise(
         counted=counted,
         qps=plan.workload.qps,
         sla_ms=run.sla_ms,
-        verdict=_verdict(run, max(utilisation), refused / counted),
+        verdict=verdict,
         holds_sla=holds_sla(run, plan.workload.percentile),
         latency_ms=_percentiles(run, served),
         mean_latency_ms=float(sums[kernels.LATENCY_MS]) / served if served else math.nan,
@@ -155,12 +160,13 @@ def summarise(
         correct_predictions_in_sla_per_s=in_sla * per_s,
         accuracy=float(sums[kernels.CORRECT]) / max(int(counts[kernels.SAMPLES]), 1),
         fluid_bound_share=in_sla / bound if bound else None,
-        path_share=dict(zip(names, (by_class_PC.sum(axis=1) / counted).tolist(), strict=True)),
+        path_share=dict(zip(names, (by_class_PC.sum(axis=1) / shared_out).tolist(), strict=True)),
         device_utilisation=dict(zip(devices, utilisation, strict=True)),
         energy_j_per_query=_energy_j(plan, run, utilisation, arrived),
         duration_s=duration_s,
         extrapolated=int(counts[kernels.EXTRAPOLATED]),
-        notes=result_notes(plan, run, counted, settling_share),
+        notes=result_notes(plan, run, counted, settling_share, verdict),
+        path_share_of=share_of,
         path_share_by_size={name: tuple(row.tolist()) for name, row in zip(names, by_class_PC, strict=True)},
         refused=refused,
         goodput_qps=(counted - late) * per_s,
@@ -188,6 +194,14 @@ def _queue_columns(queue: QueueOverTime) -> dict[str, Any]:
     }
 
 
+def _shared_out(run: Run) -> tuple[Literal["queries", "samples"], NDArray[np.int64], int]:
+    """What is shared out over paths: its unit, how much each path had by size class, and how much there was in all."""
+    queries_S, samples_PC = run.totals.queries_CS.sum(axis=0), run.samples_PC
+    if samples_PC is None:
+        return "queries", run.totals.by_class_PC, int(queries_S.sum())
+    return "samples", samples_PC, int(queries_S @ np.arange(len(queries_S)))
+
+
 def _cost_per_million(plan: Plan, in_sla_per_s: float) -> float | None:
     prices = [device.price_per_hour for device in plan.devices]
     known = [price for price in prices if price is not None]
@@ -212,26 +226,6 @@ def _utilisation(run: Run) -> list[float]:
     span_ms = float(run.totals.sums[kernels.LAST_FINISH_MS])
     shares: list[float] = (run.queues.busy_ms_D / (run.paths.servers_D * max(span_ms, 1e-300))).tolist()
     return shares
-
-
-def _verdict(run: Run, busiest: float, refused_share: float) -> Verdict:
-    if run.overflow:
-        return "overloaded"
-    last_arrival_ms = float(run.queues.clock_ms[0])
-    drain_ms = float(run.totals.sums[kernels.LAST_FINISH_MS]) - last_arrival_ms
-    return verdict_of(busiest, drain_ms, last_arrival_ms, run.sla_ms, refused_share)
-
-
-def verdict_of(
-    busiest: float, drain_ms: float, last_arrival_ms: float, sla_ms: float, refused_share: float = 0.0
-) -> Verdict:
-    """The verdict on the busiest device's busy share, the work left at the last arrival, and the queries refused."""
-    if refused_share > _MOST_REFUSED:
-        return "overloaded"
-    if busiest <= _BUSY_SHARE * (1.0 - refused_share):
-        return "stable"
-    grows = drain_ms > max(sla_ms, _GROWTH_SHARE * last_arrival_ms)
-    return "overloaded" if grows or refused_share > _GROWTH_SHARE else "near-saturation"
 
 
 def _energy_j(plan: Plan, run: Run, utilisation: list[float], served: int) -> float | None:

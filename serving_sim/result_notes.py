@@ -10,6 +10,7 @@ from serving_sim.histogram import rank
 from serving_sim.ids import hit_rate
 from serving_sim.plan import Plan
 from serving_sim.run import Run
+from serving_sim.verdict import Verdict, undrained_ms
 
 __all__ = ["result_notes"]
 
@@ -20,11 +21,15 @@ Ints = NDArray[np.int64]
 _LONG_START = 0.1
 
 
-def result_notes(plan: Plan, run: Run, counted: int, settling_share: float) -> tuple[str, ...]:
+def result_notes(plan: Plan, run: Run, counted: int, settling_share: float, verdict: Verdict) -> tuple[str, ...]:
     """All notes, the one on the SLA last."""
     notes = [*_unmeetable_slas(plan, run), *_hit_rates(plan)]
     if run.rule.kind == kernels.SPLIT:
-        notes.append("paths: a query in parts counts with the least accurate of its paths, of equals with the first")
+        notes.append("paths: shares are of samples, as a query goes to several; it is as accurate as the least of them")
+    if verdict != "overloaded" and (backlog_ms := undrained_ms(run)):
+        notes.append(
+            f"the run ends in a backlog of {format_ms(backlog_ms)}: who would have come while it drains is in no figure"
+        )
     if extrapolated := int(run.totals.counts[kernels.EXTRAPOLATED]):
         share = extrapolated / counted
         notes.append(f"{extrapolated} queries ({share:.3%}) had a size outside the latency table of their path")

@@ -10,6 +10,7 @@ from profiles.errors import InputError
 from profiles.units import MS_PER_S
 from serving_sim.events import Events, batching_of
 from serving_sim.kernels import (
+    ARRIVED,
     BINS,
     FIXED,
     LAST_FINISH_MS,
@@ -19,6 +20,7 @@ from serving_sim.kernels import (
     SPLIT,
     Chunk,
     Floats,
+    Ints,
     Market,
     PathArrays,
     Queues,
@@ -72,6 +74,13 @@ class Run:
         return float(self.sla_ms_C.max())
 
     @property
+    def samples_PC(self) -> Ints | None:  # noqa: N802 (a shape suffix)
+        """Counted samples by path and size class (of the query), where queries are split over paths; else none."""
+        if self.events is None or self.rule.kind != SPLIT:
+            return None
+        return self.events.state.samples_XC[: len(self.paths.device_P)]
+
+    @property
     def overflow(self) -> int:
         """Queries refused for want of a place in the system."""
         return 0 if self.events is None else int(self.events.state.loop_1["overflow"][0])
@@ -117,8 +126,9 @@ class Run:
         from serving_sim.kernels.events import serve_events
 
         room, loop, first, done = events.room_for(chunk, count), events.state.loop_1[0], 0, 0
+        skip = max(0, self.warmup - int(self.totals.counts_CF[0, ARRIVED]))
         for end in self._pieces(chunk, count, gap_ms):
-            part = (first, end, done)
+            part = (first, end, done, skip)
             done = serve_events(chunk, part, gap_ms, self.rule, events.plan, events.state, room)
             first = end
         # The loop keeps time itself, and counts the time that servers were busy, lost services too.

@@ -127,7 +127,7 @@ def whatif_frame(axes: Sequence[Axis], base: GridCell, found: Iterable[WhatIf]) 
             {axis.key: value for axis, value in zip(axes, one.values, strict=True)}
             | {"at_qps": cell.qps, "at_sla_ms": cell.sla_ms, "verdict": cell.verdict, "holds_sla": cell.holds_sla}
             | {f"{name}_ms": or_none(value) for name, value in cell.latency_ms.items()}
-            | {"p99_over_sla": or_none(cell.latency_ms["p99"] / cell.sla_ms)}
+            | {"p99_over_sla": or_none(cell.p99_over_sla)}
             | {name: getattr(cell, name) for name in _FIGURES}
             | {f"{name}_change": _change(getattr(cell, name), getattr(base, name)) for name in _CHANGES}
         )

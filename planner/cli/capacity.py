@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from planner.cli.loading import load_numba
+from planner.cli.naming import naming_options
 from planner.cli.options import Edits, Json, PlanFile, Qps, Seed, SlaMs
 from planner.cli.output import print_json, print_lines, print_table
 from profiles.units import format_ms
@@ -82,32 +83,35 @@ def capacity(
 
     loaded = load_plan(plan, edits or ())
     names = dict.fromkeys(policy or (loaded.policy.name, *DEFAULT_POLICIES))
-    routers = named_policies(tuple(names), loaded.policy, edited_options(edits or ()))
-    resolved = resolve_plan(loaded, qps=qps, sla_ms=sla_ms, seed=seed)
+    with naming_options({"qps": qps, "sla_ms": sla_ms, "policy": policy}):
+        routers = named_policies(tuple(names), loaded.policy, edited_options(edits or ()))
+        resolved = resolve_plan(loaded, qps=qps, sla_ms=sla_ms, seed=seed)
     if for_qps is not None:
         if precision is not None or early_stopping:
             raise typer.BadParameter("--for-qps goes with neither --precision nor --early-stopping")
-        needed = [
-            devices_needed(
-                resolved, for_qps, one, most=most, queries=queries or _QUERIES, seeds=seeds, n_plus_one=n_plus_one
-            )
-            for one in (routers if policy else suitable_policies(resolved, routers))
-        ]
+        with naming_options({"qps": for_qps, "most": most}, qps="--for-qps"):
+            needed = [
+                devices_needed(
+                    resolved, for_qps, one, most=most, queries=queries or _QUERIES, seeds=seeds, n_plus_one=n_plus_one
+                )
+                for one in (routers if policy else suitable_policies(resolved, routers))
+            ]
         if json:
             print_json(_needed_object(resolved.workload, needed))
         else:
             _show_needed(resolved.workload, needed)
         return
     nominal = nominal_queries(resolved.workload.percentile) if early_stopping else _QUERIES
-    result = find_capacity(
-        resolved,
-        routers,
-        precision=precision,
-        queries=queries or nominal,
-        seeds=seeds,
-        early_stopping=early_stopping,
-        n_plus_one=n_plus_one,
-    )
+    with naming_options({"precision": precision, "queries": queries}):
+        result = find_capacity(
+            resolved,
+            routers,
+            precision=precision,
+            queries=queries or nominal,
+            seeds=seeds,
+            early_stopping=early_stopping,
+            n_plus_one=n_plus_one,
+        )
     if json:
         print_json(result.to_object())
     else:

@@ -7,9 +7,9 @@ from typing import Any
 
 __all__ = ["message", "print_json", "print_lines", "print_table"]
 
-# Wider than any table, so that its own width is measured, not the terminal's.
-_WIDEST = 10_000
 _NARROWEST = 5
+# A blank on either side of each column.
+_BETWEEN = 2
 
 
 def message(text: str) -> None:
@@ -51,20 +51,39 @@ def print_table(
     lines = [tuple(row) for row in rows]
     folds = range(1, len(columns)) if folding is None else folding
     least = folds if isinstance(folds, Mapping) else dict.fromkeys(folds, _NARROWEST)
+    console = Console()
+    widths = _fitting_widths(_whole_widths(columns, lines), least, console.width)
     for index, column in enumerate(columns):
-        width = max(len(cell) for cell in (*column.split("\n"), *(line[index] for line in lines)))
         table.add_column(
             escape(column),
             justify="left" if index < text_columns else "right",
             overflow="fold",
             no_wrap=index not in least,
-            min_width=min(width, least.get(index, width)),
+            width=widths[index],
         )
     for line in lines:
         table.add_row(*(escape(cell) for cell in line))
-    console = Console()
-    unbounded = console.options.update(max_width=_WIDEST)
-    console.width = max(console.width, console.measure(table, options=unbounded).minimum)
+    console.width = max(console.width, sum(widths) + _BETWEEN * len(widths))
     # A title may be longer than its table is wide: it stays in one line, so that its paths can be copied.
     console.print(Text(title, style="bold"), soft_wrap=True)
     console.print(table)
+
+
+def _whole_widths(columns: Sequence[str], lines: Sequence[Sequence[str]]) -> list[int]:
+    """How wide each column is with nothing folded."""
+    from rich.cells import cell_len
+
+    return [
+        max(map(cell_len, (*column.split("\n"), *(line[index] for line in lines))))
+        for index, column in enumerate(columns)
+    ]
+
+
+def _fitting_widths(whole: Sequence[int], least: Mapping[int, int], room: int) -> list[int]:
+    """The widths once those that may have given way, the widest first, until the table fits or none can any more."""
+    widths = list(whole)
+    for _ in range(sum(whole) + _BETWEEN * len(whole) - room):
+        giving = [index for index, width in enumerate(widths) if width > least.get(index, width)]
+        if giving:
+            widths[max(giving, key=widths.__getitem__)] -= 1
+    return widths

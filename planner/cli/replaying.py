@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from planner.cli.loading import tell_of_compiling
+from planner.cli.naming import naming_options
 from planner.cli.options import Edits, Json, PlanFile, Qps, Seed, SlaMs
 from planner.cli.output import message, print_json, print_lines, print_table
 from profiles.errors import InputError
@@ -69,12 +71,15 @@ def replay(
     if load is not None and qps is not None:
         raise typer.BadParameter("--load and --qps each say the rate: give one of them")
     loaded = load_plan(plan, edits or ())
-    router = None if policy is None else named_policies([policy], loaded.policy, edited_options(edits or ()))[0]
-    resolved = resolve_plan(loaded, qps=qps, sla_ms=sla_ms, seed=seed)
     exports = _exports(model or (), [path.name for path in loaded.paths])
-    live = LiveOptions(threads=threads, busy_poll=busy_poll, exports=exports)
-    options = ReplayOptions(loads=_shares(load), seconds=seconds, live=live, on_serve=serve)
-    replayed = replay_plan(resolved, policy=router, options=options, tell=message)
+    given = {"qps": qps, "sla_ms": sla_ms, "policy": policy, "load": load, "seconds": seconds, "busy_poll": busy_poll}
+    tell_of_compiling()
+    with naming_options(given):
+        router = None if policy is None else named_policies([policy], loaded.policy, edited_options(edits or ()))[0]
+        resolved = resolve_plan(loaded, qps=qps, sla_ms=sla_ms, seed=seed)
+        live = LiveOptions(threads=threads, busy_poll=busy_poll, exports=exports)
+        options = ReplayOptions(loads=_shares(load), seconds=seconds, live=live, on_serve=serve)
+        replayed = replay_plan(resolved, policy=router, options=options, tell=message)
     if json:
         print_json(replayed.to_object())
     else:

@@ -1,5 +1,6 @@
 """`recplan simulate`: a plan under load, and the simulator against queueing theory. Nothing here loads torch."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -7,7 +8,9 @@ import typer
 
 from planner.cli import capacity
 from planner.cli.loading import load_numba
+from planner.cli.naming import naming_options
 from planner.cli.options import Edits, Json, Qps, Seed, SlaMs
+from planner.cli.out_folder import try_out
 from planner.cli.output import message, print_json, print_lines, print_table
 from profiles.units import format_ms
 
@@ -62,19 +65,27 @@ def simulate(
     from serving_sim.plan import edited_options, load_plan
     from serving_sim.policies import named_policies
 
+    given = {"qps": qps, "sla_ms": sla_ms, "queries": queries, "policy": policy}
+    if self_check:
+        _require_none({"--out": out})
+        if policy is not None:
+            raise typer.BadParameter("--self-check follows the plan's policy; --set policy.name=NAME changes it")
     if plan is None:
         if not self_check:
             raise typer.BadParameter("name a PLAN, or --self-check")
-        _self_check(None, queries, json=json)
+        _require_none({"--qps": qps, "--sla-ms": sla_ms, "--seed": seed, "--set": edits}, " without a PLAN")
+        with naming_options(given):
+            _self_check(None, queries, json=json)
         return
     loaded = load_plan(plan, edits or ())
-    router = None if policy is None else named_policies([policy], loaded.policy, edited_options(edits or ()))[0]
-    if self_check:
-        if policy is not None:
-            raise typer.BadParameter("--self-check follows the plan's policy; --set policy.name=NAME changes it")
-        _self_check(resolve_plan(loaded, qps=qps, sla_ms=sla_ms, seed=seed), queries, json=json)
-        return
-    resolved = resolve_plan(loaded, queries=queries, seed=seed, qps=qps, sla_ms=sla_ms)
+    with naming_options(given):
+        router = None if policy is None else named_policies([policy], loaded.policy, edited_options(edits or ()))[0]
+        if self_check:
+            _self_check(resolve_plan(loaded, qps=qps, sla_ms=sla_ms, seed=seed), queries, json=json)
+            return
+        resolved = resolve_plan(loaded, queries=queries, seed=seed, qps=qps, sla_ms=sla_ms)
+    if out is not None:
+        try_out(out)
     result = run(resolved, policy=router)
     if out is not None:
         _save(resolved, router, out)
@@ -83,6 +94,12 @@ def simulate(
     else:
         _show_simulation(result)
         _show_preset(plan, resolved)
+
+
+def _require_none(unused: Mapping[str, object], where: str = "") -> None:
+    """`BadParameter` where an option is given that a self-check takes nothing from."""
+    if given := [name for name, value in unused.items() if value not in (None, [])]:
+        raise typer.BadParameter(f"--self-check{where} goes without {', '.join(given)}")
 
 
 def _show_preset(name: str | Path, plan: "Plan") -> None:
@@ -140,7 +157,7 @@ def _show_simulation(result: "SimulationResult") -> None:
     slas = ", ".join(f"{one.name} {one.sla_ms:g} ms" for one in result.classes) or f"{result.sla_ms:g} ms"
     print_lines(
         [
-            f"{result.policy} at {result.qps:g} queries/s, SLA {slas}: {result.verdict}",
+            f"{result.policy} at {result.qps:.10g} queries/s, SLA {slas}: {result.verdict}",
             f"  {sla_note} ({result.counted:,} queries counted)",
             f"  latency       {latency}",
             f"  accuracy      {result.accuracy:.2%}",
@@ -155,7 +172,7 @@ def _show_simulation(result: "SimulationResult") -> None:
     if result.classes:
         print_table("Classes", ("class", "SLA", "p50", "p99", "late", "in SLA/s"), _class_rows(result))
     shares = [(name, f"{share:.1%}") for name, share in result.path_share.items()]
-    print_table("Paths", ("path", "share of queries"), shares)
+    print_table("Paths", ("path", f"share of {result.path_share_of}"), shares)
     print_table(
         "Devices",
         ("device", "utilisation"),

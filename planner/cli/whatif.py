@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from planner.cli.loading import load_numba
+from planner.cli.naming import naming_options
 from planner.cli.options import Edits, Json, PlanFile, Qps, Ray, Seed, SlaMs
+from planner.cli.out_folder import try_out
 from planner.cli.output import message, print_json, print_lines, print_table
 from profiles.units import format_ms
 
@@ -19,6 +21,8 @@ __all__ = ["register", "whatif"]
 
 _SHOWN = 20
 _LONGEST_VERDICT = len("near-saturation")
+# Of a name, which may be folded anywhere.
+_LONGEST_WORD = 16
 _HELD = {True: "held", False: "missed", None: "too few queries"}
 
 
@@ -62,8 +66,11 @@ def whatif(
     if not axes:
         raise typer.BadParameter("name what varies: a GRID file or --vary KEY=V1,V2,...")
     loaded = load_plan(plan, edits or ())
-    router = None if policy is None else named_policies([policy], loaded.policy, edited_options(edits or ()))[0]
-    resolved = resolve_plan(loaded, queries=queries, qps=qps, sla_ms=sla_ms, seed=seed)
+    with naming_options({"queries": queries, "qps": qps, "sla_ms": sla_ms, "policy": policy}):
+        router = None if policy is None else named_policies([policy], loaded.policy, edited_options(edits or ()))[0]
+        resolved = resolve_plan(loaded, queries=queries, qps=qps, sla_ms=sla_ms, seed=seed)
+    if out is not None:
+        try_out(out)
     base, found = explore(resolved, axes, policy=router, ray=ray)
     if out is not None:
         _save(axes, base, found, out)
@@ -78,7 +85,6 @@ def _save(axes: "Sequence[Axis]", base: "GridCell", found: "Sequence[WhatIf]", o
     from serving_sim.whatif import whatif_frame
 
     frame = whatif_frame(axes, base, found)
-    out.mkdir(parents=True, exist_ok=True)
     frame.write_csv(out / "whatif.csv")
     frame.write_parquet(out / "whatif.parquet")
     save_whatif_page(frame, [axis.key for axis in axes], out / "whatif.html")
@@ -104,8 +110,8 @@ def _show(axes: "Sequence[Axis]", base: "GridCell", found: "Sequence[WhatIf]") -
     columns: tuple[str, ...] = (*headings, "SLA, verdict", "p99", "late", "right in\nSLA/s", "change", "$/h")
     if not any(row[-1] for row in rows):
         columns, rows = columns[:-1], [row[:-1] for row in rows]
-    # Text gives way on a narrow terminal, down to the longest word of a heading or a verdict; figures stay whole.
-    least = [max(map(len, heading.split("\n"))) for heading in headings]
+    # Text gives way on a narrow terminal, down to the longest word of a column; figures stay whole.
+    least = [_longest_word([heading, *(row[place] for row in rows)]) for place, heading in enumerate(headings)]
     print_table(
         f"{len(found)} what-ifs, the best first",
         columns,
@@ -133,5 +139,9 @@ def _figures(cell: "GridCell", base: "GridCell") -> tuple[str, ...]:
     )
 
 
+def _longest_word(cells: "Sequence[str]") -> int:
+    return min(_LONGEST_WORD, max(len(word) for cell in cells for word in cell.split()))
+
+
 def _shown(value: object) -> str:
-    return "-" if value == "" else f"{value:g}" if isinstance(value, float) else str(value)
+    return "-" if value == "" else f"{value:.10g}" if isinstance(value, float) else str(value)

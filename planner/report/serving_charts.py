@@ -198,11 +198,12 @@ def _height(chart: Chart) -> int:
 def _shares_chart(facts: Facts, serving: ServingInputs) -> Chart:
     paths = {path.name: path.provenance for policy in facts.policies for path in policy.paths}
     label = serving.path_share_policy
+    counted = "samples" if any("samples" in row for row in serving.path_share) else "queries"
     title = next((policy.title for policy in facts.policies if policy.label == label), label)
     return Chart(
         name="path_share",
         title="Path taken, by query size",
-        summary="For each class of query sizes, the share of queries that each path took.",
+        summary=f"For each class of query sizes, the share of {counted} that each path took.",
         note=f"Under {title}." if title else "",
         spec={},
         # A path that took no query has no share to draw, and no grade here.

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from profiles.errors import InputError, UnknownNameError
 from serving_sim.charts import latency_frame, path_share_frame
 from serving_sim.engine import SimulationOptions, resolve_plan, simulate, start_simulation, trace_run, warmup_of
-from serving_sim.plan import Arrivals, Plan, PolicyChoice, Sizes
+from serving_sim.plan import Arrivals, Plan, PolicyChoice, Sizes, Spike
 from serving_sim.testing import small_plan
 from tests.serving_sim.reference import plans
 
@@ -97,6 +97,14 @@ def test_a_run_that_refuses_all_has_no_latency_and_is_overloaded() -> None:
 def test_a_burst_at_the_end_is_no_saturation() -> None:
     bursty = small_plan(queries=500).at(arrivals=Arrivals(process="gamma", cv=6.0))
     assert {simulate(bursty, seed=seed, policy="table-switch").verdict for seed in range(20)} == {"stable"}
+
+
+def test_a_run_that_ends_within_a_spike_is_not_called_stable() -> None:
+    spiky = small_plan(qps=1000).at(arrivals=Arrivals(spikes=(Spike(start_s=3.0, duration_s=0.1, factor=9.0),)))
+    ended, drained = (simulate(spiky, policy="static", queries=queries) for queries in (3800, 8000))
+    assert max(ended.device_utilisation.values()) < 0.9
+    assert (ended.verdict, drained.verdict) == ("near-saturation", "stable")
+    assert [any("ends in a backlog of" in note for note in one.notes) for one in (ended, drained)] == [True, False]
 
 
 def test_an_sla_below_the_fastest_path_still_gives_a_result_and_says_so() -> None:

@@ -93,6 +93,9 @@ def test_a_plan_served_alone_comes_to_exactly_what_it_comes_to_without_a_grid() 
         assert not cell.together
         assert cell.latency_ms == result.latency_ms
         assert cell.path_share == result.path_share
+        assert cell.classes == result.classes
+        parts = [(one.latency_ms["p99"], one.sla_ms) for one in (result.classes or [result])]
+        assert cell.p99_over_sla == max(p99_ms / sla_ms for p99_ms, sla_ms in parts)
 
 
 def test_processes_change_no_figure() -> None:

@@ -111,6 +111,7 @@ def test_each_class_is_held_to_its_own_sla() -> None:
     assert small.goodput_qps + large.goodput_qps == pytest.approx(result.goodput_qps)
     assert result.holds_sla == (small.holds_sla and large.holds_sla)
     assert [one["name"] for one in result.to_object()["classes"]] == ["small", "large"]
+    assert (result.sla_ms, result.slas_by_class) == (50.0, {"small": 2.0, "large": 50.0})
 
 
 def test_classes_have_their_own_sla_and_take_no_other() -> None:

@@ -5,8 +5,8 @@ take a record out of its array once: it is then one pointer, through which they 
 
 Shape suffixes as in the kernels' `arrays`; X steps of service (a path's own, then the shards of all paths), V servers
 of all devices, H places for queries in the system, T for their parts (`parts` for each query), O outages of all
-devices, S sources of events: the end of service, change of state and detection of each server, then the batch timer
-and the next outage of each device.
+devices, C size classes, S sources of events: the end of service, change of state and detection of each server, then the
+batch timer and the next outage of each device.
 """
 
 from typing import Any, NamedTuple, TypeAlias
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from serving_sim.kernels.arrays import Chunk, Floats
+from serving_sim.kernels.arrays import SIZE_CLASSES, Chunk, Floats, Ints
 from serving_sim.kernels.market import Room, new_room
 
 __all__ = [
@@ -100,7 +100,7 @@ class EventPlan(NamedTuple):
 
 class EventState(NamedTuple):
     """Queries, their parts, queues, servers, what is learned, the heap of events, the one record of the loop, and what
-    a rule by prices knows of the queries that come.
+    a rule by prices knows of the queries that come. `samples_XC` counts those of split queries by the step they took.
     """
 
     queries_H: Records
@@ -109,6 +109,7 @@ class EventState(NamedTuple):
     queues_D: Records
     servers_V: Records
     learned_X: Records
+    samples_XC: Ints
     sources_S: Records
     loop_1: Records
     room: Room
@@ -138,6 +139,7 @@ def new_event_state(plan: EventPlan, spreads: int, held: int) -> EventState:
         queues_D=queues_D,
         servers_V=servers_V,
         learned_X=learned_X,
+        samples_XC=np.zeros((len(plan.steps_X), SIZE_CLASSES), dtype=np.int64),
         sources_S=sources_S,
         loop_1=np.zeros(1, dtype=_LOOP),
         room=new_room(1, len(devices_D), int(servers_D.max())),

@@ -10,13 +10,13 @@ handed out at once.
 
 import numpy as np
 
-from serving_sim.kernels.arrays import REFUSAL, SPLIT, Chunk, Rule
+from serving_sim.kernels.arrays import EXPONENT_OF_ONE, MANTISSA_BITS, REFUSAL, SPLIT, Chunk, Rule
 from serving_sim.kernels.compiled import compiled, compiled_within, inlined
 from serving_sim.kernels.events.arrays import EventPlan, EventState
 from serving_sim.kernels.events.failures import await_failures, go_down, next_failure, next_outage, notice
 from serving_sim.kernels.events.heap import schedule
 from serving_sim.kernels.events.routing import route
-from serving_sim.kernels.events.service import begin, end_service, serve_next, split
+from serving_sim.kernels.events.service import PART, begin, end_service, serve_next, split
 
 __all__ = ["serve_events"]
 
@@ -63,8 +63,20 @@ def _run_until(end_ms: float, rule: Rule, plan: EventPlan, state: EventState) ->
 
 
 @compiled_within
-def _hand_out(done: int, state: EventState, out: Chunk) -> int:
-    """Copy the queries that are done, up to the first that is not; returns how many there are now."""
+def _count_parts(slot: int, plan: EventPlan, state: EventState) -> None:
+    """Count the samples of a split query by the step that served them."""
+    size = state.queries_H[slot].size
+    size_class = (np.float64(size | 1).view(np.int64) >> MANTISSA_BITS) - EXPONENT_OF_ONE
+    for number in range(slot * plan.parts, (slot + 1) * plan.parts):
+        part = state.parts_T[number]
+        state.samples_XC[part.step, size_class] += part.size
+
+
+@compiled_within
+def _hand_out(done: int, skip: int, plan: EventPlan, state: EventState, out: Chunk) -> int:
+    """Copy the queries that are done, up to the first that is not; returns how many there are now. The first `skip` of
+    them are not counted.
+    """
     loop, places = state.loop_1[0], state.queries_H.size
     while loop.oldest < loop.next and state.queries_H[loop.oldest % places].left < 0:
         slot = loop.oldest % places
@@ -74,6 +86,8 @@ def _hand_out(done: int, state: EventState, out: Chunk) -> int:
         out.service_ms_N[done] = query.service_ms
         for spread in range(state.factor_KH.shape[0]):
             out.factor_KN[spread, done] = state.factor_KH[spread, slot]
+        if query.stage == PART and query.path >= 0 and done >= skip:
+            _count_parts(slot, plan, state)
         loop.oldest += 1
         done += 1
     return done
@@ -113,19 +127,20 @@ def _take_in(number: int, now_ms: float, chunk: Chunk, rule: Rule, plan: EventPl
 @compiled
 def serve_events(
     chunk: Chunk,
-    part: tuple[int, int, int],
+    part: tuple[int, int, int, int],
     gap_ms: float,
     rule: Rule,
     plan: EventPlan,
     state: EventState,
     out: Chunk,
 ) -> int:
-    """Route a part of the chunk: its first query, its end, and how many queries that are done `out` holds already.
+    """Route a part of the chunk: its first query, its end, how many queries that are done `out` holds already, and how
+    many of those that it will hold are not counted.
 
     `out` receives those that are done by then; how many it holds now is returned. After an infinite gap none follows,
     so that all come to their end.
     """
-    first, end, done = part
+    first, end, done, skip = part
     loop, places = state.loop_1[0], state.queries_H.size
     if not loop.started:
         loop.started = 1
@@ -141,11 +156,11 @@ def serve_events(
             break
         loop.now_ms = now_ms
         if loop.next - loop.oldest == places:
-            done = _hand_out(done, state, out)
+            done = _hand_out(done, skip, plan, state, out)
         if loop.next - loop.oldest == places:
             _refuse(query, done, now_ms, chunk, out)
             loop.overflow += 1
             done += 1
         else:
             _take_in(query, now_ms, chunk, rule, plan, state)
-    return int(_hand_out(done, state, out))
+    return int(_hand_out(done, skip, plan, state, out))

@@ -16,6 +16,7 @@ from serving_sim.kernels.events.waits import foresee_part, look
 __all__ = [
     "BEHIND",
     "MOST_CHANGES",
+    "PART",
     "SHARDS",
     "WHOLE",
     "begin",
@@ -27,7 +28,7 @@ __all__ = [
 ]
 
 # What a query's parts are: shards, its own service behind them, the whole query, or samples of it.
-SHARDS, BEHIND, WHOLE, _PART = 0, 1, 2, 3
+SHARDS, BEHIND, WHOLE, PART = 0, 1, 2, 3
 # When none is to follow, and so many failures and repairs come while no query ends, no server fails any more: one
 # service may last for longer than there is time to follow the failures of the others.
 MOST_CHANGES = 100_000
@@ -155,8 +156,10 @@ def split(slot: int, now_ms: float, rule: Rule, plan: EventPlan, state: EventSta
     query, by_speed, smallest = state.queries_H[slot], rule.options_O[0] > 0, rule.options_O[1]
     size, first = query.size, earliest(query.size, rule, plan, state)
     most, down = max(1, int(size / smallest)), state.queues_D[plan.steps_X[first].device].wait_ms == np.inf
-    query.stage, query.left, query.path = _PART, 0, -1
+    query.stage, query.left, query.path = PART, 0, -1
     total, given = 0.0, 0
+    for number in range(slot * plan.parts, (slot + 1) * plan.parts):
+        state.parts_T[number].step, state.parts_T[number].size = 0, 0
     for turn in range(2):
         used, share = 0, 0.0
         for path in rule.path_E:

@@ -126,7 +126,7 @@ def test_hardware_lists_the_catalogue(capsys: pytest.CaptureFixture[str]) -> Non
 BAD_COMMANDS = [
     (["simulate", "none.json"], "none.json: no such file"),
     (["simulate", "{plan}", "--qps", "-5"], "qps: must be finite and > 0, but got -5"),
-    (["simulate", "{plan}", "--sla-ms", "0"], "sla_ms: must be finite and > 0, but got 0"),
+    (["simulate", "{plan}", "--sla-ms", "0"], "--sla-ms: must be finite and > 0, but got 0"),
     (["simulate", "{plan}", "--policy", "fastest"], "unknown name 'fastest'; known: accuracy-floor, "),
     (["simulate", "{plan}", "--set", "workload.qqs=1"], "unknown name 'qqs' (did you mean 'qps'?)"),
     (["simulate", "{plan}", "--set", "workload.qps"], "must be KEY=VALUE"),

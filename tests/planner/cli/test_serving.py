@@ -46,7 +46,9 @@ def test_a_preset_says_what_its_figures_are_and_a_plan_of_ones_own_nothing_more(
         (["--policy", "static", "--set", "policy.options.path=gpu"], "policy.options.path: unknown name 'gpu'"),
         (["--policy", "mp-rec", "--set", "policy.options.path=gpu"], "policy.options of mp-rec: unknown name 'path'"),
         (["--set", "devices.cpu.servers=1000000000000"], "servers: must be <= 100000"),
-        (["--qps", "1e-300"], "qps: must be in [1e-06, 1e+09]"),
+        (["--qps", "1e-300"], "error: --qps: must be in [1e-06, 1e+09]"),
+        (["--policy", "none"], "error: --policy: unknown name 'none'"),
+        (["--self-check", "--out", "charts"], "--self-check goes without --out"),
     ],
 )
 def test_what_cannot_be_run_is_refused_in_one_message(
@@ -77,6 +79,21 @@ def test_a_self_check_needs_no_plan_and_says_what_is_right(
 def test_a_self_check_with_a_plan_holds_its_run_to_its_laws(plan_file: str, capsys: pytest.CaptureFixture[str]) -> None:
     body = json_of(capsys, "simulate", plan_file, "--self-check", "--queries", "20000")
     assert "small, gpu" in {check["subject"] for check in body["checks"]}
+
+
+def test_a_self_check_without_a_plan_takes_no_load(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["simulate", "--self-check", "--qps", "5", "--set", "seed=1"]) == 2
+    assert "--self-check without a PLAN goes without --qps, --set" in capsys.readouterr().err
+
+
+def test_a_rate_to_hold_is_named_by_its_option(plan_file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["capacity", plan_file, "--for-qps=-5"]) == 2
+    assert capsys.readouterr().err == "error: --for-qps: must be finite and > 0, but got -5.0\n"
+
+
+def test_a_folder_that_cannot_be_made_is_told_of_at_once(plan_file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["simulate", plan_file, "--out", "/dev/null/x"]) == 1
+    assert capsys.readouterr().err == "error: --out: /dev/null/x: cannot make the folder: Not a directory\n"
 
 
 def test_simulate_without_a_plan_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

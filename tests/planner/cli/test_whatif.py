@@ -34,6 +34,9 @@ def test_a_table_of_three_keys_fits_a_usual_terminal_with_its_headings_whole(
     printed = capsys.readouterr().out
     assert max(map(len, printed.splitlines())) <= 80
     assert {"workload.", "sizes.", "mean", "near-saturation"} <= set(printed.split())
+    monkeypatch.setenv("COLUMNS", "50")
+    assert run(["whatif", plan, *keys]) == 0
+    assert set(printed.split()) <= set(capsys.readouterr().out.split())
 
 
 def test_so_few_queries_that_they_tell_nothing_are_not_said_to_hold_the_sla(

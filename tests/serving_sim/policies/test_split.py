@@ -52,8 +52,17 @@ def test_small_queries_take_fewer_paths_the_quickest_first() -> None:
 def test_a_query_counts_with_its_least_accurate_part() -> None:
     result = simulate(two_speeds())
     assert result.accuracy == pytest.approx(0.7)
-    assert result.path_share == {"quick": 0.0, "slow": 1.0}
-    assert any("least accurate of its paths" in note for note in result.notes)
+
+
+@pytest.mark.parametrize(("mode", "quick"), [("even", 45), ("proportional", 60)])
+def test_shares_are_of_the_samples_that_each_path_served(mode: str, quick: int) -> None:
+    result = simulate(two_speeds(mode=mode))
+    assert result.path_share_of == "samples"
+    assert result.path_share == pytest.approx({"quick": quick / 90, "slow": 1 - quick / 90})
+    # 20 queries of 90 samples, none of which warms up.
+    by_path = {path: sum(counts) for path, counts in result.path_share_by_size.items()}
+    assert by_path == {"quick": 20 * quick, "slow": 20 * (90 - quick)}
+    assert any("shares are of samples" in note for note in result.notes)
 
 
 def test_a_device_that_is_down_has_no_part() -> None:
