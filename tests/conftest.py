@@ -5,6 +5,7 @@
 
 import gc
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from shutil import copytree
 
@@ -50,6 +51,14 @@ def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _compile_once(shared_folder: Path) -> None:
     if "PYTEST_XDIST_WORKER" in os.environ:
         compile_once(shared_folder)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _hasty_sweeps() -> Iterator[None]:
+    """A study's components are visited no more often where the core is never quiet."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("planner.pipeline.sweeping._MOST_VISITS", 1)
+        yield
 
 
 @pytest.fixture(scope="session")
