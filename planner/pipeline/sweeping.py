@@ -149,7 +149,12 @@ def sweep_study(
         )
         run.tell_other_setups()
         held = {family_of(component_of(row)) for row in calibrated_rows(study, kind, run.fingerprint)}
-        results[kind] = run.measure([component for component in components if family_of(component) not in held])
+        wanted = [component for component in components if family_of(component) not in held]
+        if left := len(components) - len(wanted):
+            progress.say(
+                f"{section.profiles}: has the families of {left} of {len(components)} components: not measured"
+            )
+        results[kind] = run.measure(wanted)
     return results
 
 

@@ -80,8 +80,10 @@ def test_families_of_a_calibration_are_not_measured(study: Study, data: StudyDat
     (component,) = linears([(2, 2)], batches=(1,))
     ProfileStore(calibration).append(profile_of(component, 1.0))
     pointed = replace(study, sweep=replace(study.sweep, profiles=str(calibration)))
-    sweep_study(pointed, data, workspace, QuietProgress(), SyntheticExecutor(even_ms))
+    heard = Heard()
+    sweep_study(pointed, data, workspace, heard, SyntheticExecutor(even_ms))
     kinds = {row.kind for row in ProfileStore(workspace.profiles).load()}
+    assert heard.messages[0].startswith(f"{calibration}: has the families of ")
     assert "dhe_encoder" in kinds
     assert "linear" not in kinds
 
