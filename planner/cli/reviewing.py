@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from planner.cli.options import Json
+from planner.cli.out_folder import try_out
 from planner.cli.output import print_json, print_lines
 from planner.cli.review_tables import show_difference, show_review
 from profiles.errors import InputError
@@ -94,6 +95,8 @@ def review(
     subjects = [find_subject(name, zipf=zipf) for name in (target, against) if name is not None]
     devices = _devices(subjects[0], device, prices, powers)
     samples = batch or subjects[0].batch
+    if out is not None:
+        try_out(out)
     sources = LatencySources(
         profiles=profiles,
         store=out / "profiles" if out else None,

@@ -81,6 +81,13 @@ def test_wrong_input_is_said(capsys: pytest.CaptureFixture[str], arguments: tupl
     assert message in error_of(capsys, *arguments)
 
 
+def test_a_folder_that_cannot_be_made_is_named_before_anything_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["review", "dlrm-flights", "--out", f"{__file__}/x"]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("error: --out: ")
+    assert "measuring" not in error
+
+
 def test_amounts_belong_to_a_name() -> None:
     assert _amounts("--price", ["a=1", "b=0.5"]) == {"a": 1.0, "b": 0.5}
     for bad in (["a"], ["a=x"], ["=1"], ["a=1", "a=2"]):
