@@ -114,7 +114,8 @@ def validate_study(
     # As a new model would be predicted: its components held out.
     unseen = replace(cost_model, models={name: UnseenDeviceModel(model)})
     with progress.stage("measuring models part by part"):
-        return replace(report, in_situ=_in_situ(study, data, unseen, name))
+        found, notes = _in_situ(study, data, unseen, name)
+    return replace(report, in_situ=found, notes=(*report.notes, *notes))
 
 
 def _families(study: Study, data: StudyData, workspace: Workspace) -> frozenset[str]:
@@ -125,14 +126,18 @@ def _families(study: Study, data: StudyData, workspace: Workspace) -> frozenset[
     return frozenset(map(family_of, [*own, *placed]))
 
 
-def _in_situ(study: Study, data: StudyData, cost_model: CostModel, device: str) -> tuple[InSituErrors, ...]:
+def _in_situ(
+    study: Study, data: StudyData, cost_model: CostModel, device: str
+) -> tuple[tuple[InSituErrors, ...], tuple[str, ...]]:
+    """The errors inside running models, and what is to be known of how these ran."""
     options = ProfileOptions(threads=study.sweep.threads, quiet_core=sweep_options(study).quiet_core)
-    found = []
+    found, notes = [], []
     for spec in validation_models(candidate_models(study, data), 1):
         profile = profile_in_situ(spec, study.latency_batch, data.zipf, options=options)
         errors = component_errors(cost_model, spec, profile, device, data.zipf)
         found.append(InSituErrors(model=spec.name, representation=spec.representation, errors=errors))
-    return tuple(found)
+        notes += [f"inside {spec.name}: {note}" for note in profile.notes]
+    return tuple(found), tuple(notes)
 
 
 def _stored_models(study: Study, data: StudyData, workspace: Workspace, device_key: str) -> tuple[MeasuredModel, ...]:

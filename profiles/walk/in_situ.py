@@ -119,9 +119,13 @@ class InSituTimes:
         return median(one.process_ms for one in self._plain)
 
     @property
+    def is_clean(self) -> bool:
+        """Whether there are as many passes without contention as visits, so that the others are left out."""
+        return len(self._clean) >= self.visits
+
+    @property
     def _used(self) -> Sequence[_Pass]:
-        """Those without contention, once there are as many as visits."""
-        return self._clean if len(self._clean) >= self.visits else self._watched
+        return self._clean if self.is_clean else self._watched
 
     def _latency(self, times: Sequence[tuple[_Pass, float | None]], *, is_whole: bool = False) -> Latency | None:
         samples = [

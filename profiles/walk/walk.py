@@ -193,8 +193,14 @@ class Walk:
                 *(figure for profiler in self._profilers for figure in profiler.figures),
             ),
             costs=costs,
-            notes=(*self.target.notes, *filter(None, (self._in_situ_backward.failure,))),
+            notes=(*self.target.notes, *filter(None, (self._in_situ_backward.failure, self._beside_others()))),
         )
+
+    def _beside_others(self) -> str:
+        """What a profile that waited in vain for a quiet core says of its passes."""
+        if self._core is None or self._in_situ.is_clean:
+            return ""
+        return "the passes of the whole model were timed beside other work on the core, which was not quiet long enough"
 
     def _capture(self, held: Preserved) -> tuple[Observation, ...]:
         with self._all_contexts():

@@ -155,6 +155,7 @@ def test_passes_beside_a_neighbour_on_the_core_are_taken_again_and_left_out() ->
         times.visit(2)
     whole = times.inclusive(0)
     assert whole
+    assert times.is_clean
     assert core.waits == core.looks == 2 * whole.n
     assert whole.visits == 3
 
@@ -165,4 +166,5 @@ def test_where_the_core_is_never_quiet_all_passes_count() -> None:
     times.visit(2)
     whole = times.inclusive(0)
     assert whole
+    assert not times.is_clean
     assert whole.n >= 2
