@@ -28,13 +28,17 @@ _LEAST_GAP_S = 0.4
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NoiseFloor:
-    """Relative differences as fractions, over `rows` components; `source` says of what."""
+    """Relative differences as fractions, over `rows` components; `source` says of what.
+
+    `bias` is the median signed one, > 0 where the second measurement was slower; None where none came second.
+    """
 
     median: float
     p90: float
     rows: int
     source: str
     mean: float
+    bias: float | None = None
 
 
 def noise_floor(
@@ -53,7 +57,8 @@ def noise_floor(
     pairs = [(rows.label_ms[i], one.p25_ms) for i, one in zip(chosen.tolist(), again, strict=True) if one is not None]
     if not pairs:
         raise MeasurementError(f"noise floor: none of {count} components could be measured again")
-    return _summary(np.array([abs(second / first - 1) for first, second in pairs]), "a second measurement")
+    signed = np.array([second / first - 1 for first, second in pairs])
+    return replace(_summary(np.abs(signed), "a second measurement"), bias=float(np.median(signed)))
 
 
 def paired_floor(visits: Iterable[Visit], options: SweepOptions) -> NoiseFloor:

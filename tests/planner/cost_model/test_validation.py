@@ -141,7 +141,20 @@ def test_the_noise_floor_is_the_difference_to_a_second_measurement() -> None:
 
     floor = noise_floor(rows, remeasure, seed=0, subset=10)
     assert (floor.rows, floor.source) == (9, "a second measurement")
-    assert floor.median == pytest.approx(0.03)
+    assert floor.median == floor.bias == pytest.approx(0.03)
+
+
+@pytest.mark.parametrize(("pace", "said"), [(1.5, ["50% slower"]), (0.8, ["20% faster"]), (1.05, [])])
+def test_a_second_measurement_at_another_pace_is_told(pace: float, said: list[str]) -> None:
+    rows = profiles_of(linears([(8, 8), (16, 16)]))
+    known = {(row.spec, row.batch): row.warm.p25_ms for row in rows if row.warm}
+
+    def remeasure(components: Sequence[Component]) -> list[Latency | None]:
+        return [latency(pace * known[one.spec(), one.batch]) for one in components]
+
+    notes = validate(fit_device_model(rows, work_of), (), remeasure=remeasure).notes
+    told = [note for note in notes if note.startswith("measured a second time, ")]
+    assert [note.split("were ")[1].split(" (")[0] for note in told] == said
 
 
 def test_the_noise_floor_falls_back_on_the_scatter_within_measurements() -> None:
