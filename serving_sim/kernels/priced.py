@@ -38,22 +38,21 @@ def _occupy(
     next_server_D[device], next_ms_D[device] = soonest, free_ms_DC[device, soonest]
 
 
-@compiled_borrowing
-def _serve(
+@compiled_helper
+def serve_priced(
     chunk: Chunk,
-    part: tuple[int, float, bool],
+    count: int,
+    gap_ms: float,
     rule: Rule,
     paths: PathArrays,
     queues: Queues,
     waiting: Waiting,
     market: Market,
-    room_X: tuple[Floats, Floats, Floats, tuple[Floats, Floats]],
 ) -> None:
-    """As `serve_priced`. `part` is its count and gap, and whether a wait has to be estimated. There is room for what is
-    worked out for one query (waits and charges of devices, SLAs of classes, latencies and gains of paths), so that no
-    array is made.
+    """Price, route and serve the first `count` queries of the chunk; fills its arrival, start, service and path.
+
+    A query that would earn nothing, or be late on every path, is refused where the options say so (path -1).
     """
-    count, gap_ms, estimates = part
     _, path_E, _, _, _, options_O, chance_PG = rule
     service_ms_SP, device_P, spread_P, accuracy_P, _, _, servers_D, uncertain_D, conditions_PF = paths
     free_ms_DC, next_ms_D, next_server_D, _, clock_ms, residual_D = queues
@@ -65,7 +64,8 @@ def _serve(
     gap_N, size_N, class_N, factor_KN, arrival_ms_N, start_ms_N, service_ms_N, _, path_N = chunk
     tables = (service_ms_SP, ratio_P, device_P, accuracy_P, chance_PG)
     least_ms_D, rest_ms_DC = room.least_ms_D, room.rest_ms_DC
-    wait_ms_D, charge_D, sla_ms_C, weighed_E = room_X
+    wait_ms_D, charge_D, estimates = np.zeros(servers_D.size), np.zeros(servers_D.size), uncertain_D.any()
+    sla_ms_C, weighed_E = rule.limit_ms_CE[:, 0].copy(), (np.zeros(path_E.size), np.zeros(path_E.size))
     now_ms, crowd, lost, lost_rate = clock_ms[0], figures_G[CROWD], figures_G[LOST], 1.0 / options_O[MEMORY_QUERIES]
     crowd_rate, losses = 4.0 * lost_rate, room.figures_F[LOSSES]
     for query in range(count):
@@ -108,24 +108,3 @@ def _serve(
         _occupy(device, start_ms + service_ms, servers_D, free_ms_DC, next_ms_D, next_server_D)
         start_ms_N[query], service_ms_N[query] = start_ms, service_ms
     clock_ms[0], figures_G[CROWD], figures_G[LOST] = now_ms, crowd, lost
-
-
-@compiled_helper
-def serve_priced(
-    chunk: Chunk,
-    count: int,
-    gap_ms: float,
-    rule: Rule,
-    paths: PathArrays,
-    queues: Queues,
-    waiting: Waiting,
-    market: Market,
-) -> None:
-    """Price, route and serve the first `count` queries of the chunk; fills its arrival, start, service and path.
-
-    A query that would earn nothing, or be late on every path, is refused where the options say so (path -1).
-    """
-    devices, entries, sla_ms_C = paths.servers_D.size, rule.path_E.size, rule.limit_ms_CE[:, 0].copy()
-    part = count, gap_ms, bool(paths.uncertain_D.any())
-    room_X = np.zeros(devices), np.zeros(devices), sla_ms_C, (np.zeros(entries), np.zeros(entries))
-    _serve(chunk, part, rule, paths, queues, waiting, market, room_X)
