@@ -15,6 +15,7 @@ import torch
 from planner.cost_model.model import fit_device_model
 from planner.cost_model.validation import validate
 from planner.study import DataSection, ModelSection, SpaceSection, Study, SweepSection, load_study
+from profiles.agreement import VISITS_APART
 from profiles.errors import MeasurementError
 from representations.components import work_of
 from tests.benchmarks import (
@@ -31,6 +32,7 @@ from tests.benchmarks.intervals import auc_interval, mean_interval
 from tests.benchmarks.markdown import significant, table, with_quartiles
 from tests.benchmarks.rivals.latency_models import held_out_errors
 from tests.benchmarks.serving_scenario import POLICIES, draw, six_path_plan
+from tests.benchmarks.settled_rows import settled_errors, settled_text
 from tests.benchmarks.timing import Alternative, interleave, rates, ratios, spread_of
 from tests.planner.cost_model.synthetic import levelled_ms, linears, profiles_of, random_sizes
 
@@ -189,6 +191,16 @@ def small_study() -> Study:
 
 
 @pytest.mark.slow
+def test_rows_are_told_apart_by_whether_their_visits_agree() -> None:
+    rows = profiles_of(linears(random_sizes(40, seed=3)), levelled_ms)
+    model = fit_device_model(rows, work_of)
+    figures = [replace(row, figures={VISITS_APART: 0.5}) if place % 4 == 0 else row for place, row in enumerate(rows)]
+    found = settled_errors(model, figures, 0.02)
+    assert found["settled"]["rows"] + found["others"]["rows"] == len(model.families["linear"].held_out.components)
+    assert found["settled"]["rows"] > found["others"]["rows"] > 0
+    assert settled_text(settled_errors(model, rows, 0.02)).endswith("The others: none.")
+
+
 def test_the_cost_model_s_figures_hold_the_keys_of_validate(small_study: Study) -> None:
     figures: dict[str, Any] = cost_model.figures_of(small_study, predictions=1, per_kind=6, logged=3)
     further = {"whole_model_predictions_per_s", "extrapolation", "skewed_ids_mape", "points_for_10_percent"}

@@ -31,6 +31,7 @@ from tests.benchmarks.cost_model_goals import goal_rows
 from tests.benchmarks.cost_model_sweep import log_errors, measure_with_design
 from tests.benchmarks.markdown import bullets, percent, significant, table
 from tests.benchmarks.rivals.latency_models import held_out_errors
+from tests.benchmarks.settled_rows import settled_errors, settled_text
 from tests.benchmarks.timing import Alternative, interleave, rates, spread_of
 
 __all__ = ["BENCHMARK", "figures_of"]
@@ -112,6 +113,7 @@ def figures_of(
         report = validate_study(study, data, workspace, cost_model, progress, thorough=True)
         fitted = next(model for model in cost_model.models.values() if isinstance(model, FittedDeviceModel))
         of_log = log_errors(fitted, Path(folder) / "log", logged, options)
+        settled = settled_errors(fitted, ProfileStore(workspace.profiles).load(), options.agreement or 0.0)
         fit_s = _fit_s(workspace.profiles)
     device = next(one.name for one in study.devices if one.kind == LOCAL_CPU)
     model = cost_model.models[device]
@@ -120,6 +122,7 @@ def figures_of(
         "paired_noise_floor": designed,
         **report.to_object(),
         "models_apart": _models_apart(report, designed["models"]["p90"]),
+        "settled_rows": settled,
         "logged_ids": of_log,
         "fit_s": fit_s,
         "rivals": held_out_errors(model, study.seed) if isinstance(model, FittedDeviceModel) else [],
@@ -170,6 +173,7 @@ def _describe(report: Mapping[str, Any]) -> list[str]:
         table(("what, held out", "goal", "measured", "verdict"), goal_rows(report)),
         "## Held-out error by kind",
         table(("kind", "rows", "MAPE", "p90", "within 10 %", *_FLOOR_COLUMNS, *_RIVAL_COLUMNS), _kind_rows(report)),
+        settled_text(report["settled_rows"]) if "settled_rows" in report else "",
         "## Whole models",
         table(("composition", "rows", "MAPE", "p90", "within 10 %", "bias", "Kendall's tau"), _whole_rows(report)),
         table(("batch", "rows", "MAPE in context", *_FLOOR_COLUMNS), _batch_rows(report)),
