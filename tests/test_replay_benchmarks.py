@@ -178,11 +178,11 @@ def test_the_parts_of_a_capacity_s_error_multiply_to_the_whole() -> None:
         "lasting": rate(95.0),
         "known": [{"model": "other", "late_ms": 0.4, "slower": {"1": 1.3, "64": 1.1}}],
         "replayed": replayed,
-        "simulated": {"components": 120.0, "whole": 105.0, "replay": 95.0},
+        "simulated": {"components": 120.0, "whole": 105.0, "fit": 90.0, "replay": 95.0},
     }
     parts = capacity.parts_of(row)
     product = np.prod(
-        [1 + parts[name] for name in ("serving", "component", "composition", "while serving", "queueing")]
+        [1 + parts[name] for name in ("serving", "component", "composition", "while serving", "order", "queueing")]
     )
     assert product == pytest.approx(1 + parts["whole"])
     page = "\n".join(capacity.BENCHMARK.describe({"models": [row], "known": ["other"]}))
