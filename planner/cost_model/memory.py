@@ -6,41 +6,28 @@ what a component takes for itself as long as it runs. Without gradients nothing 
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any
 
-from profiles.errors import UnknownNameError
-from representations.embedding_components import Place, embedding_components
+from planner.cost_model.activation_sizes import float_bytes, id_bytes, ids_of, layer_bytes, lookup_bytes, pool_bytes
 from representations.specs import (
-    BYTES_PER_FLOAT,
-    BYTES_PER_HASH,
+    BYTES_PER_ROW_NUMBER,
     DheSpec,
     EmbeddingSpec,
     Feature,
     HybridSpec,
+    MixedDimensionSpec,
     ModelSpec,
+    QuotientRemainderSpec,
+    ReducedTableSpec,
+    RobeSpec,
     TableSpec,
     TensorTrainSpec,
 )
 from representations.work import BYTES_PER_ID
-from representations.zipf import expected_distinct
 
-__all__ = [
-    "DenseMemory",
-    "DenseOptimizer",
-    "ModelMemory",
-    "TrainingMemory",
-    "dense_memory",
-    "embedding_peak_bytes",
-    "forward_memory",
-    "training_memory",
-]
-
-DenseOptimizer = Literal["sgd", "adagrad", "adam"]
-_STATES = {"sgd": 0, "adagrad": 1, "adam": 2}
-# A look-up of single ids makes three arrays of 64-bit integers: where bags begin, whose each id is, how many they are.
-_LOOKUP_BYTES_PER_ID = 3 * BYTES_PER_ID
+__all__ = ["DenseMemory", "ModelMemory", "dense_memory", "embedding_peak_bytes", "forward_memory"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,21 +44,6 @@ class ModelMemory:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class TrainingMemory:
-    """Bytes of a training step, at the end of its forward pass (activations) and of its backward pass (gradients)."""
-
-    parameter_bytes: int
-    gradient_bytes: int
-    optimizer_bytes: int
-    activation_bytes: int
-
-    @property
-    def peak_bytes(self) -> int:
-        """All of them: gradients come while activations go, so that no more than this is alive at once."""
-        return self.parameter_bytes + self.gradient_bytes + self.optimizer_bytes + self.activation_bytes
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class DenseMemory:
     """Bytes of a forward pass beside the embeddings: what the bottom MLP gives and takes at most, the ids, and what
     interaction and top MLP take at most beside what the embeddings gave.
@@ -84,16 +56,12 @@ class DenseMemory:
 
 
 def forward_memory(spec: ModelSpec, batch: int) -> ModelMemory:
-    """The peak of one forward pass without gradients.
-
-    Representations other than tables, DHEs, hybrids of them and tensor trains count all that their components give: an
-    upper bound.
-    """
+    """The peak of one forward pass without gradients."""
     dense = dense_memory(spec, batch)
     held, peak = dense.bottom_bytes + dense.ids_bytes, dense.bottom_peak_bytes
     for feature, embedding in zip(spec.features, spec.embeddings, strict=True):
         peak = max(peak, held + embedding_peak_bytes(feature, embedding, batch))
-        held += _floats(batch, embedding.width)
+        held += float_bytes(batch, embedding.width)
     peak = max(peak, held - dense.ids_bytes + dense.after_peak_bytes)
     return ModelMemory(parameter_bytes=spec.parameter_bytes, activation_bytes=peak)
 
@@ -110,9 +78,9 @@ def embedding_peak_bytes(feature: Feature, spec: EmbeddingSpec, batch: int) -> i
 def dense_memory(spec: ModelSpec, batch: int) -> DenseMemory:
     """All of a forward pass but its embeddings, on which it depends by their number and widths alone."""
     bottom, after = _Walk(), _Walk()
-    bottom_bytes = bottom.stack(_with_relus(_layers(spec, "bottom_mlp", batch))) if spec.dense_features else 0
+    bottom_bytes = bottom.stack(_with_relus(layer_bytes(spec, "bottom_mlp", batch))) if spec.dense_features else 0
     after.keep(_interaction(after, spec, batch))
-    after.stack(_with_relus(_layers(spec, "top_mlp", batch))[:-1])
+    after.stack(_with_relus(layer_bytes(spec, "top_mlp", batch))[:-1])
     # Ids come as one array where each sample has one of every feature; each feature's are copied out of it.
     is_array = all(feature.pooling == 1 for feature in spec.features)
     return DenseMemory(
@@ -120,34 +88,6 @@ def dense_memory(spec: ModelSpec, batch: int) -> DenseMemory:
         bottom_peak_bytes=bottom.peak_bytes,
         ids_bytes=batch * len(spec.features) * BYTES_PER_ID if is_array else 0,
         after_peak_bytes=after.peak_bytes,
-    )
-
-
-def training_memory(spec: ModelSpec, batch: int, *, dense_optimizer: DenseOptimizer = "adam") -> TrainingMemory:
-    """A training step with sparse gradients of tables under row-wise Adagrad, and a dense optimizer for all else.
-
-    Row-wise Adagrad keeps a float per row, Adagrad one per parameter, Adam two. Hash functions are not trained. Ids are
-    taken to be uniform, which touches the most rows. Of quotient-remainder, mixed-dimension and ROBE embeddings ids and
-    factors that the backward pass keeps are left out: a bound from below.
-
-    Raises:
-        UnknownNameError: an optimizer that is none of these.
-    """
-    if dense_optimizer not in _STATES:
-        raise UnknownNameError("training: dense optimizer", dense_optimizer, _STATES)
-    pairs = list(zip(spec.features, spec.embeddings, strict=True))
-    tables = [(feature, table) for feature, one in pairs if (table := _table_of(one))]
-    table_bytes = sum(table.parameter_bytes(feature) for feature, table in tables)
-    hashes = sum(BYTES_PER_HASH * dhe.k for _, one in pairs if (dhe := _dhe_of(one)))
-    dense_bytes = spec.parameter_bytes - table_bytes - hashes
-    touched = [(expected_distinct(f.cardinality, 0.0, batch * f.pooling), table) for f, table in tables]
-    sparse_bytes = sum(round(rows * (table.dim * BYTES_PER_FLOAT + BYTES_PER_ID)) for rows, table in touched)
-    rows_bytes = sum(feature.cardinality for feature, _ in tables) * BYTES_PER_FLOAT
-    return TrainingMemory(
-        parameter_bytes=spec.parameter_bytes,
-        gradient_bytes=dense_bytes + sparse_bytes,
-        optimizer_bytes=_STATES[dense_optimizer] * dense_bytes + rows_bytes,
-        activation_bytes=_kept_bytes(spec, batch),
     )
 
 
@@ -177,29 +117,90 @@ class _Walk:
 
 def _embedding(walk: _Walk, feature: Feature, spec: EmbeddingSpec, batch: int) -> int:
     """Run it; the bytes that it gives."""
-    given = _floats(batch, spec.width)
-    if isinstance(spec, TableSpec):
-        walk.touch(given + (batch * _LOOKUP_BYTES_PER_ID if feature.pooling == 1 else 2 * batch * BYTES_PER_ID))
-    elif isinstance(spec, DheSpec):
-        _dhe(walk, feature, spec, batch)
-    elif isinstance(spec, TensorTrainSpec):
-        _tensor_train(walk, feature, spec, batch)
-    elif isinstance(spec, HybridSpec):
-        parts = (spec.table, spec.dhe)
-        for part in parts:
-            walk.keep(_embedding(walk, feature, part, batch))
-        walk.touch(given)
-        walk.keep(-sum(_floats(batch, part.width) for part in parts))
+    _RUNS[type(spec)](walk, feature, spec, batch)
+    return float_bytes(batch, spec.width)
+
+
+def _table(walk: _Walk, feature: Feature, spec: TableSpec, batch: int) -> None:
+    if feature.pooling == 1:
+        _single_rows(walk, spec, batch)
+        return
+    given, ids = float_bytes(batch, spec.dim), ids_of(feature, batch)
+    if _is_widened(spec):
+        # Rows are summed in float32, as `summed_rows` does.
+        walk.touch(ids * spec.row_bytes + float_bytes(ids, spec.dim))
+        walk.touch(float_bytes(ids, spec.dim) + given + pool_bytes(feature, batch))
     else:
-        walk.touch(sum(_outputs(feature, spec, batch)))
-    return given
+        walk.touch(given + lookup_bytes(batch, is_single=False))
+
+
+def _single_rows(walk: _Walk, spec: TableSpec, ids: int) -> None:
+    """A look-up of single ids, whose rows are widened to float32 afterwards."""
+    rows = ids * spec.row_bytes if _is_widened(spec) else float_bytes(ids, spec.dim)
+    walk.touch(rows + lookup_bytes(ids, is_single=True))
+    walk.touch(rows + float_bytes(ids, spec.dim) if _is_widened(spec) else rows)
+
+
+def _is_widened(spec: TableSpec) -> bool:
+    return spec.backend == "torch" and spec.dtype != "float32"
+
+
+def _hybrid(walk: _Walk, feature: Feature, spec: HybridSpec, batch: int) -> None:
+    parts = (spec.table, spec.dhe)
+    for part in parts:
+        walk.keep(_embedding(walk, feature, part, batch))
+    walk.touch(float_bytes(batch, spec.width))
+    walk.keep(-sum(float_bytes(batch, part.width) for part in parts))
+
+
+def _quotient_remainder(walk: _Walk, feature: Feature, spec: QuotientRemainderSpec, batch: int) -> None:
+    """Quotients and remainders are held to the end; rows of both tables until they are combined."""
+    if spec.is_plain(feature):
+        _table(walk, feature, TableSpec(dim=spec.width), batch)
+        return
+    ids, is_product, part = ids_of(feature, batch), spec.operation == "mult", TableSpec(dim=spec.dim)
+    rows = ids if is_product else batch
+    walk.touch(id_bytes(3 * ids))
+    walk.keep(id_bytes(2 * ids))
+    for _ in range(2):
+        _single_rows(walk, part, ids) if is_product else _table(walk, feature, part, batch)
+        walk.keep(float_bytes(rows, spec.dim))
+    walk.touch(float_bytes(rows, spec.width))
+    walk.keep(-2 * float_bytes(rows, spec.dim))
+    if is_product:
+        _pool(walk, feature, spec.dim, batch)
+    walk.keep(-id_bytes(2 * ids))
+
+
+def _mixed_dimension(walk: _Walk, feature: Feature, spec: MixedDimensionSpec, batch: int) -> None:
+    _table(walk, feature, TableSpec(dim=spec.inner_dim), batch)
+    if spec.has_projection:
+        walk.stack([float_bytes(batch, spec.inner_dim), float_bytes(batch, spec.dim)])
+
+
+def _reduced_table(walk: _Walk, feature: Feature, spec: ReducedTableSpec, batch: int) -> None:
+    """The numbers of the rows, from a quotient and its product or from 32-bit integers, are held to the end."""
+    ids = ids_of(feature, batch)
+    walk.touch(ids * BYTES_PER_ROW_NUMBER + id_bytes(ids) if spec.kept_by == "frequency" else id_bytes(3 * ids))
+    walk.keep(id_bytes(ids))
+    _table(walk, feature, spec.table, batch)
+    walk.keep(-id_bytes(ids))
+
+
+def _robe(walk: _Walk, feature: Feature, spec: RobeSpec, batch: int) -> None:
+    """Where blocks begin, then the place of every float, copied where a row ends within a block."""
+    ids, blocks = ids_of(feature, batch), -(-spec.dim // spec.block)
+    placed = blocks * spec.block
+    copied = 0 if placed == spec.dim else spec.dim
+    walk.touch(id_bytes(ids * (blocks + placed + copied)) + float_bytes(ids, spec.dim))
+    _pool(walk, feature, spec.dim, batch)
 
 
 def _dhe(walk: _Walk, feature: Feature, spec: DheSpec, batch: int) -> None:
-    ids = _ids(feature, batch)
-    encoded, rows = _floats(ids, spec.k), _floats(ids, spec.dim)
+    ids = ids_of(feature, batch)
+    encoded, rows = float_bytes(ids, spec.k), float_bytes(ids, spec.dim)
     per_layer = 3 if spec.norm == "batch" else 2
-    decoder = [_floats(ids, outputs) for _, outputs in spec.layers[:-1] for _ in range(per_layer)]
+    decoder = [float_bytes(ids, outputs) for _, outputs in spec.layers[:-1] for _ in range(per_layer)]
     walk.touch(encoded)
     walk.keep(encoded)
     walk.stack([*decoder, rows])
@@ -209,14 +210,14 @@ def _dhe(walk: _Walk, feature: Feature, spec: DheSpec, batch: int) -> None:
 
 def _tensor_train(walk: _Walk, feature: Feature, spec: TensorTrainSpec, batch: int) -> None:
     """Digits of all ids first, then chains of matrices, longer by one with every core."""
-    ids, shapes = _ids(feature, batch), spec.core_shapes(feature)
+    ids, shapes = ids_of(feature, batch), spec.core_shapes(feature)
     digits = len(shapes) * ids * BYTES_PER_ID
     walk.keep(digits)
     chain = math.prod(shapes[0][1:])
-    walk.touch(_floats(ids, chain))
+    walk.touch(float_bytes(ids, chain))
     for _, rank, width in shapes[1:]:
         longer = chain // rank * width
-        walk.touch(_floats(ids, chain + rank * width + longer))
+        walk.touch(float_bytes(ids, chain + rank * width + longer))
         chain = longer
     walk.keep(-digits)
     _pool(walk, feature, spec.dim, batch)
@@ -225,97 +226,43 @@ def _tensor_train(walk: _Walk, feature: Feature, spec: TensorTrainSpec, batch: i
 def _pool(walk: _Walk, feature: Feature, width: int, batch: int) -> None:
     """The sums of bags, with the order of their rows and whose each of them is."""
     if feature.pooling != 1:
-        ids = _ids(feature, batch)
-        walk.touch(_floats(ids, width) + _floats(batch, width) + 2 * ids * BYTES_PER_ID)
+        rows, sums = float_bytes(ids_of(feature, batch), width), float_bytes(batch, width)
+        walk.touch(rows + sums + pool_bytes(feature, batch))
 
 
 def _interaction(walk: _Walk, spec: ModelSpec, batch: int) -> int:
     """Run it; the bytes that it gives."""
-    given = _floats(batch, spec.interaction_width)
-    joined = _floats(batch, spec.vectors_width)
+    given = float_bytes(batch, spec.interaction_width)
+    joined = float_bytes(batch, spec.vectors_width)
     if spec.interaction == "dot":
         vectors = len(spec.embeddings) + bool(spec.dense_features)
         pairs = vectors * (vectors - 1) // 2
         indices = 3 * pairs * BYTES_PER_ID
-        walk.touch(joined + _floats(batch, vectors * vectors) + _floats(batch, pairs) + given + indices)
+        walk.touch(joined + float_bytes(batch, vectors * vectors) + float_bytes(batch, pairs) + given + indices)
     elif spec.interaction == "fm":
         walk.touch(joined)
         walk.keep(joined)
-        deep = walk.stack(_with_relus(_layers(spec, "deep_mlp", batch)))
+        deep = walk.stack(_with_relus(layer_bytes(spec, "deep_mlp", batch)))
         # The machine squares all floats, and sums these and the floats; what it and the deep part give is then joined.
-        walk.touch(deep + joined + _floats(batch, 2))
-        walk.touch(deep + _floats(batch, 1) + given)
+        walk.touch(deep + joined + float_bytes(batch, 2))
+        walk.touch(deep + float_bytes(batch, 1) + given)
         walk.keep(-joined)
     else:
         walk.touch(given)
     return given
 
 
-def _layers(spec: ModelSpec, stem: str, batch: int) -> list[int]:
-    return [_floats(batch, outputs) for path, _, outputs in spec.mlp_layers if path.startswith(f"{stem}.")]
-
-
 def _with_relus(given: Sequence[int]) -> list[int]:
     return [layer for layer in given for _ in range(2)]
 
 
-def _kept_bytes(spec: ModelSpec, batch: int) -> int:
-    """What a backward pass needs of a forward pass: outputs of ReLUs, inputs of layers, factors of products."""
-    stems = ("bottom_mlp", "deep_mlp", "top_mlp")
-    kept = sum(sum(_layers(spec, stem, batch)) for stem in stems) + _floats(batch, spec.interaction_width)
-    if spec.interaction != "concat":
-        kept += _floats(batch, spec.vectors_width)
-    is_array = all(feature.pooling == 1 for feature in spec.features)
-    for feature, embedding in zip(spec.features, spec.embeddings, strict=True):
-        kept += batch * BYTES_PER_ID if is_array else 0
-        if _table_of(embedding):
-            kept += batch * _LOOKUP_BYTES_PER_ID if feature.pooling == 1 else 2 * batch * BYTES_PER_ID
-        if isinstance(embedding, TensorTrainSpec):
-            kept += _kept_of_train(feature, embedding, batch)
-        elif (dhe := _dhe_of(embedding)) or not _table_of(embedding):
-            kept += sum(_outputs(feature, dhe or embedding, batch)[:-1])
-    return kept
-
-
-def _kept_of_train(feature: Feature, spec: TensorTrainSpec, batch: int) -> int:
-    """The digits of all ids, and both factors of every product."""
-    ids, shapes = _ids(feature, batch), spec.core_shapes(feature)
-    chain, factors = math.prod(shapes[0][1:]), 0
-    for _, rank, width in shapes[1:]:
-        factors += chain + rank * width
-        chain = chain // rank * width
-    return len(shapes) * ids * BYTES_PER_ID + _floats(ids, factors)
-
-
-def _outputs(feature: Feature, spec: EmbeddingSpec, batch: int) -> list[int]:
-    """What each component of an embedding gives, in order."""
-    place = Place(path="", feature=feature, batch=batch, zipf=0.0)
-    widths = [(one.component.batch, dict(one.component.shape)) for one in embedding_components(place, spec)]
-    return [_floats(rows, _width(shape, spec)) for rows, shape in widths]
-
-
-def _width(shape: dict[str, int | float | str], spec: EmbeddingSpec) -> int:
-    for name in ("out_features", "width", "dim", "k"):
-        if name in shape:
-            return int(shape[name])
-    return spec.width
-
-
-def _table_of(spec: EmbeddingSpec) -> TableSpec | None:
-    if isinstance(spec, HybridSpec):
-        return spec.table
-    return spec if isinstance(spec, TableSpec) else None
-
-
-def _dhe_of(spec: EmbeddingSpec) -> DheSpec | None:
-    if isinstance(spec, HybridSpec):
-        return spec.dhe
-    return spec if isinstance(spec, DheSpec) else None
-
-
-def _ids(feature: Feature, batch: int) -> int:
-    return max(1, round(batch * feature.pooling))
-
-
-def _floats(rows: int, width: int) -> int:
-    return rows * width * BYTES_PER_FLOAT
+_RUNS: Mapping[type[EmbeddingSpec], Callable[[_Walk, Feature, Any, int], None]] = {
+    TableSpec: _table,
+    DheSpec: _dhe,
+    HybridSpec: _hybrid,
+    QuotientRemainderSpec: _quotient_remainder,
+    MixedDimensionSpec: _mixed_dimension,
+    ReducedTableSpec: _reduced_table,
+    TensorTrainSpec: _tensor_train,
+    RobeSpec: _robe,
+}
