@@ -1,7 +1,7 @@
 """A whole model's error split over its components, so that errors which cancel in the total show.
 
 Measured is what each module took while the whole model ran (in situ), and for the total what the model took while
-nothing was watched; predicted is what the cost model says of it there.
+nothing was watched, in passes that took turns with the watched ones; predicted is what the cost model says of it there.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,6 +12,7 @@ from planner.cost_model.containers import container_shares
 from planner.cost_model.context import IDENTITY, Context
 from planner.cost_model.whole_models import WholeModelProvider
 from profiles.errors import InputError
+from profiles.hardware import LOCAL_CPU
 from profiles.model_profile import ModelProfile
 from profiles.profile_options import ProfileOptions
 from representations.specs import ModelSpec
@@ -115,10 +116,22 @@ def component_errors(
         )
         for part, call_ms in zip(parts, calls_ms, strict=True)
     ]
-    total_ms = next((row.warm.p25_ms for row in profile.modules if not row.path and row.warm), measured[""])
+    total_ms = _total_ms(profile) or measured[""]
     rest_ms = total_ms - sum(row.measured_ms for row in rows)
     rows.append(ComponentError(path=REST, kind=REST, measured_ms=rest_ms, predicted_ms=sum(calls_ms)))
     return ComponentErrors(batch=batch, measured_ms=total_ms, predicted_ms=float(latency.mean_ms[0]), rows=tuple(rows))
+
+
+def _total_ms(profile: ModelProfile) -> float | None:
+    """What the model took unwatched, the 25th percentile as for labels.
+
+    On a processor that of the passes between the watched ones, so that no drift of the machine lies between a model
+    and its parts; elsewhere, where passes hold the host's waiting, of the model run by itself.
+    """
+    root = profile.rows[0]
+    interleaved_ms = profile.costs.get("forward_p25_ms") if root.device == LOCAL_CPU else None
+    alone_ms = root.warm.p25_ms if root.warm else None
+    return alone_ms if interleaved_ms is None else interleaved_ms
 
 
 def _container_calls_ms(parts: Sequence[ComponentLatency], context: Context) -> list[float]:

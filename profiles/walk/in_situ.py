@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
+import numpy as np
+
 from profiles.core_probe import QuietCore
 from profiles.providers.target import InputBatch
 from profiles.records import Latency
@@ -52,9 +54,9 @@ class InSituTimes:
         self.visits = 0
         self._core = core
         self._most_wall_over_cpu = (timing or TimingOptions()).max_wall_over_cpu
-        self._watched: list[_Pass] = []
-        self._plain: list[_Pass] = []
-        self._clean: list[_Pass] = []
+        # Each a plain pass and a watched one.
+        self._pairs: list[tuple[_Pass, _Pass]] = []
+        self._clean: list[tuple[_Pass, _Pass]] = []
 
     def visit(self, passes: int) -> None:
         """Run the model at least so often; one that raises leaves the times of the calls that returned.
@@ -77,22 +79,20 @@ class InSituTimes:
             # By the fastest pass so far, so that one slow pass does not drop what the others have shown.
             fastest_ms = min(fastest_ms, pair[0].wall_ms)
             wanted = max(passes, min(MOST_PASSES, math.ceil(LEAST_VISIT_MS / fastest_ms)))
-        for plain, watched in (*clean, *contended)[:wanted]:
-            self._plain.append(plain)
-            self._watched.append(watched)
-        self._clean += [watched for _, watched in clean[:wanted]]
+        self._pairs += (*clean, *contended)[:wanted]
+        self._clean += clean[:wanted]
 
     def inclusive(self, index: int) -> Latency | None:
         """Latency of a node with everything it calls, summed over its calls in a pass."""
-        return self._latency([(one, one.inclusive_ms.get(index)) for one in self._used], is_whole=index == 0)
+        return self._latency([(one, one.inclusive_ms.get(index)) for _, one in self._used], is_whole=index == 0)
 
     def own(self, index: int) -> Latency | None:
         """Latency of what a node does outside the watched modules that it calls."""
-        return self._latency([(one, one.own_ms.get(index)) for one in self._used])
+        return self._latency([(one, one.own_ms.get(index)) for _, one in self._used])
 
     def share(self, index: int) -> float | None:
         """The node's part of the model's time, the median of the passes so far; None where that is not known."""
-        times = (one.inclusive_ms for one in self._watched)
+        times = (one.inclusive_ms for _, one in self._pairs)
         shares = [one[index] / one[0] for one in times if index in one and one.get(0)]
         return median(shares) if shares else None
 
@@ -102,21 +102,26 @@ class InSituTimes:
 
         The fastest of each are compared, by CPU time where there is no GPU: whatever disturbs makes passes longer.
         """
-        watched, plain = (
-            [one.wall_ms if self._watch.is_cuda else one.cpu_ms for one in passes]
-            for passes in (self._watched, self._plain)
-        )
-        return min(watched) / max(min(plain), 1e-6) - 1
+        plain_ms, watched_ms = (min(self._busy_ms(pair[place]) for pair in self._pairs) for place in range(2))
+        return watched_ms / max(plain_ms, 1e-6) - 1
+
+    def _busy_ms(self, one: _Pass) -> float:
+        return one.wall_ms if self._watch.is_cuda else one.cpu_ms
 
     @property
     def plain_ms(self) -> float:
         """Wall time of a plain pass."""
-        return median(one.wall_ms for one in self._plain)
+        return median(plain.wall_ms for plain, _ in self._pairs)
+
+    @property
+    def plain_p25_ms(self) -> float:
+        """The 25th percentile of the wall times of those plain passes that took turns with the watched ones in use."""
+        return float(np.percentile([plain.wall_ms for plain, _ in self._used], 25))
 
     @property
     def plain_process_ms(self) -> float:
         """CPU time of a plain pass, of all threads."""
-        return median(one.process_ms for one in self._plain)
+        return median(plain.process_ms for plain, _ in self._pairs)
 
     @property
     def is_clean(self) -> bool:
@@ -124,8 +129,8 @@ class InSituTimes:
         return len(self._clean) >= self.visits
 
     @property
-    def _used(self) -> Sequence[_Pass]:
-        return self._clean if self.is_clean else self._watched
+    def _used(self) -> Sequence[tuple[_Pass, _Pass]]:
+        return self._clean if self.is_clean else self._pairs
 
     def _latency(self, times: Sequence[tuple[_Pass, float | None]], *, is_whole: bool = False) -> Latency | None:
         samples = [

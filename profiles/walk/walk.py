@@ -298,7 +298,7 @@ class Walk:
             return (Finding(notes=(f"FLOPs could not be counted: {type(error).__name__}: {error}",)),)
 
     def _costs(self, spent: "_Spent") -> Mapping[str, float]:
-        """What looking took, in seconds and in CPU time of plain passes, and what timing calls adds to a pass."""
+        """What looking took, in seconds and in CPU time of plain passes, these passes, and what timing calls adds."""
         capture_s, capture_cpu_s = self._capture_s
         # Of all parts the first one pays for it.
         self._capture_s = (0.0, 0.0)
@@ -307,6 +307,7 @@ class Walk:
             "capture_seconds": capture_s,
             "profile_seconds": capture_s + wall_s,
             "forward_ms": self._in_situ.plain_ms,
+            "forward_p25_ms": self._in_situ.plain_p25_ms,
             "forwards": 1e3 * (capture_cpu_s + cpu_s) / self._in_situ.plain_process_ms,
             "hook_overhead": self._in_situ.overhead,
         }

@@ -54,10 +54,13 @@ def test_what_a_context_adds_for_containers_stands_outside_the_components(
 
 
 def test_the_total_is_that_of_the_model_while_nothing_is_watched(cost_model: CostModel, profile: ModelProfile) -> None:
-    (model,) = (row for row in profile.modules if not row.path)
+    """In passes between the watched ones; of a profile that does not have these, alone."""
+    model = profile.rows[0]
     assert model.warm
-    assert model.in_situ
-    assert component_errors(cost_model, SPEC, profile, "cpu").measured_ms == model.warm.p25_ms != model.in_situ.p25_ms
+    interleaved_ms = profile.costs["forward_p25_ms"]
+    assert component_errors(cost_model, SPEC, profile, "cpu").measured_ms == interleaved_ms != model.warm.p25_ms
+    older = replace(profile, costs={})
+    assert component_errors(cost_model, SPEC, older, "cpu").measured_ms == model.warm.p25_ms
 
 
 def test_errors_that_cancel_show_in_the_gross_error() -> None:
