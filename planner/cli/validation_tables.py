@@ -28,11 +28,11 @@ def show_validation(report: "ValidationReport") -> None:
     rows += [_cells(name, body[key]) for key, name in _WHOLE_MODELS if body[key]["mape"] is not None]
     print_table("Held-out error of the cost model", ("kind", "points", *_TITLES, "tau"), rows)
     floor = report.noise_floor
-    print_lines([f"noise floor: median {floor.median:.1%}, p90 {floor.p90:.1%} ({floor.source})"])
+    print_lines([f"noise floor: median {100 * floor.median:.1f} %, p90 {100 * floor.p90:.1f} % ({floor.source})"])
     if report.interval_coverage_90 is not None:
-        print_lines([f"90 % intervals cover {report.interval_coverage_90:.1%} of the components held out"])
+        print_lines([f"90 % intervals cover {100 * report.interval_coverage_90:.1f} % of the components held out"])
     if report.whole_model_coverage_90 is not None:
-        print_lines([f"90 % intervals cover {report.whole_model_coverage_90:.1%} of the whole models"])
+        print_lines([f"90 % intervals cover {100 * report.whole_model_coverage_90:.1f} % of the whole models"])
     if models := [one for one in body["by_batch"] if one["kind"] == WHOLE_MODEL]:
         by_batch = [(*_cells(f"{one['batch']:,}", one), _percent(one["coverage"])) for one in models]
         print_table("Whole models by batch", ("batch", "points", *_TITLES, "tau", "intervals\nhold"), by_batch)

@@ -148,7 +148,7 @@ def _disagreements(doubts: Sequence[float]) -> list[str]:
     unsettled = sum(doubt > _DISAGREEMENT for doubt in doubts)
     if not unsettled:
         return []
-    far = f"more than {_DISAGREEMENT:.0%} apart (up to {max(doubts):.0%})"
+    far = f"more than {100 * _DISAGREEMENT:.0f} % apart (up to {100 * max(doubts):.0f} %)"
     return [f"{unsettled} of {len(doubts)} rows rest on visits {far}, and count for less"]
 
 

@@ -189,7 +189,7 @@ def _seen_notes(unseen: Summed) -> tuple[str, ...]:
 def _pace_notes(floor: NoiseFloor) -> tuple[str, ...]:
     if floor.bias is None or abs(floor.bias) <= _ANOTHER_PACE:
         return ()
-    pace = f"{abs(floor.bias):.0%} {'slower' if floor.bias > 0 else 'faster'}"
+    pace = f"{100 * abs(floor.bias):.0f} % {'slower' if floor.bias > 0 else 'faster'}"
     return (f"measured a second time, components were {pace} (median): the noise floor holds two paces of the machine",)
 
 

@@ -57,7 +57,7 @@ def latency_table(
 def _notes(model: str, device: str, predicted: ModelLatency, drop: float) -> tuple[str, ...]:
     notes = []
     if drop > _VISIBLE_DROP:
-        notes.append(f"{model} on {device}: predictions fell by up to {drop:.0%} with size; kept from falling")
+        notes.append(f"{model} on {device}: predictions fell by up to {100 * drop:.0f} % with size; kept from falling")
     if predicted.extrapolated:
         kinds = sorted({row.kind for row in predicted.components if row.extrapolated})
         notes.append(f"{model} on {device}: beyond the measured range for {', '.join(kinds)}; intervals are widened")

@@ -46,7 +46,7 @@ def _comparison(found: MappingComparison) -> Iterator[MappingTable]:
         columns=("mapping", "paths", "correct/s in the SLA", "queries served", "accuracy"),
         rows=(_fluid_row("Algorithm 1", found.algorithm), _fluid_row("exact", found.exact)),
         text_columns=2,
-        notes=(f"gap {found.gap:.2%}; {proven}",),
+        notes=(f"gap {100 * found.gap:.2f} %; {proven}",),
     )
     if found.memory:
         yield MappingTable(
@@ -99,7 +99,7 @@ def _feature_notes(found: FeatureSuggestion) -> Iterator[str]:
     if found.reason:
         yield f"no choice: {found.reason}"
     if found.choice:
-        gain, gap = found.choice.gain, found.choice.gap
-        yield f"predicted from {found.gains.trials} trials, never trained: {gain:+.4f} over DHEs alone, gap {gap:.2%}"
+        gain, gap = found.choice.gain, f"{100 * found.choice.gap:.2f} %"
+        yield f"predicted from {found.gains.trials} trials, never trained: {gain:+.4f} over DHEs alone, gap {gap}"
     if found.gains.undecided:
         yield f"the same in every trial, so not judged: {', '.join(found.gains.undecided)}"

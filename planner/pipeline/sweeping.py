@@ -211,7 +211,7 @@ class _KindSweep:
         with self.progress.stage(title) as stage:
 
             def tell(now: SamplingProgress) -> None:
-                error = "" if now.worst_error is None else f", worst {now.worst} at {now.worst_error:.1%}"
+                error = "" if now.worst_error is None else f", worst {now.worst} at {100 * now.worst_error:.1f} %"
                 note = f"round {now.round}, {now.open_families} families{error}, {_left(now.sweep)}"
                 stage.update(now.sweep.done, now.sweep.total, note)
 
@@ -226,7 +226,7 @@ class _KindSweep:
                 progress=tell,
             )
         for one in result.families:
-            error = "too few for a model" if one.error is None else f"error {one.error:.1%}"
+            error = "too few for a model" if one.error is None else f"error {100 * one.error:.1f} %"
             self.progress.say(f"{one.family}: {one.points} points, {error}, stopped by {one.stopped}")
         return result.sweep
 

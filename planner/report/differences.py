@@ -187,7 +187,7 @@ def _text(one: FigureDiff) -> str:
     if one.change is None:
         return f"{one.name} {before} → {after}"
     change = format_change(one.name, one.change) if _has_unit(one.name) else f"{one.change:+.4g}"
-    share = f" ({one.change / one.before:+.1%})" if one.before else ""
+    share = f" ({100 * one.change / one.before:+.1f} %)" if one.before else ""
     return f"{one.name} {before} → {after}, {change}{share}"
 
 

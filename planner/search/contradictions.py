@@ -33,8 +33,8 @@ def contradiction(costs: Mapping[str, Floats], limits: Mapping[str, float]) -> t
 def misses(costs: Mapping[str, float], limits: Mapping[str, float]) -> str:
     """By how much one candidate misses each limit that it breaks, in words."""
     return ", ".join(
-        f"{name} {format_cost(costs[name])} is {abs(excess):.0%} {'below' if OBJECTIVES.get(name) else 'above'} "
-        f"{format_cost(limits[name])}"
+        f"{name} {format_cost(costs[name])} is {100 * abs(excess):.0f} % "
+        f"{'below' if OBJECTIVES.get(name) else 'above'} {format_cost(limits[name])}"
         for name, excess in violations(costs, limits).items()
         if excess > 0
     )

@@ -101,7 +101,7 @@ def _change(name: str, here: float, there: float) -> str:
     title = _NAMES.get(name, name)
     if name in METRICS:
         return f"{title} {there - here:+.4f}"
-    share = f" ({there / here - 1:+.0%})" if here else ""
+    share = f" ({100 * (there / here - 1):+.0f} %)" if here else ""
     return f"{title} {format_cost(here)} to {format_cost(there)}{share}"
 
 

@@ -50,7 +50,7 @@ def test_labels_are_doubted_as_far_as_their_visits_are_apart() -> None:
     apart = replace(profile_of(wide, 1.0), figures={"visits_apart": 0.2})
     rows = training_rows([apart, profile_of(narrow, 1.0)])
     assert dict(zip(rows.components, rows.doubt.tolist(), strict=True)) == {wide: 0.2, narrow: 0.0}
-    assert rows.notes == ("1 of 2 rows rest on visits more than 5% apart (up to 20%), and count for less",)
+    assert rows.notes == ("1 of 2 rows rest on visits more than 5 % apart (up to 20 %), and count for less",)
 
 
 def test_contention_is_noted() -> None:

@@ -144,7 +144,7 @@ def test_the_noise_floor_is_the_difference_to_a_second_measurement() -> None:
     assert floor.median == floor.bias == pytest.approx(0.03)
 
 
-@pytest.mark.parametrize(("pace", "said"), [(1.5, ["50% slower"]), (0.8, ["20% faster"]), (1.05, [])])
+@pytest.mark.parametrize(("pace", "said"), [(1.5, ["50 % slower"]), (0.8, ["20 % faster"]), (1.05, [])])
 def test_a_second_measurement_at_another_pace_is_told(pace: float, said: list[str]) -> None:
     rows = profiles_of(linears([(8, 8), (16, 16)]))
     known = {(row.spec, row.batch): row.warm.p25_ms for row in rows if row.warm}

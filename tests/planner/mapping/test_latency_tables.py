@@ -46,7 +46,7 @@ def test_a_falling_prediction_is_kept_from_falling_and_noted() -> None:
     table, predicted, notes = latency_table(cost_model, tiny_base(), "cpu", 8, 0.0)
     assert len(set(table.mean_ms)) == 1
     assert predicted.mean_ms[-1] < table.mean_ms[-1]
-    assert notes[0] == "tiny on cpu: predictions fell by up to 25% with size; kept from falling"
+    assert notes[0] == "tiny on cpu: predictions fell by up to 25 % with size; kept from falling"
     assert notes[1] == "tiny on cpu: beyond the measured range for linear; intervals are widened"
 
 

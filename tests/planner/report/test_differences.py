@@ -47,7 +47,7 @@ def test_what_differs_is_named_by_figure_candidate_and_module() -> None:
     parts = {one.part.path: one.part.change for one in found.components.metric("parameter_bytes").named}
     assert parts[(changed_inputs().profile or ())[-1].path] == 4096
     lines = report_difference_lines(found)
-    assert any(line.startswith("  trial-0: latency_ms ") and "(-50.0%)" in line for line in lines)
+    assert any(line.startswith("  trial-0: latency_ms ") and "(-50.0 %)" in line for line in lines)
 
 
 def test_reports_with_nothing_in_common_are_refused() -> None:

@@ -27,7 +27,7 @@ def test_a_limit_that_nothing_meets_is_named_alone() -> None:
 def test_the_complaint_tells_the_nearest_candidate_and_its_miss() -> None:
     text = nothing_fits(COSTS, {"latency_ms": 2, "parameter_bytes": 2e6}, "none of 2", lambda place: f"number {place}")
     assert "latency_ms <= 2 and parameter_bytes <= 2,000,000 contradict each other" in text
-    assert "nearest is number 1: latency_ms 3 is 50% above 2" in text
+    assert "nearest is number 1: latency_ms 3 is 50 % above 2" in text
     assert "least: latency_ms 1, parameter_bytes 1,000,000" in text
 
 
@@ -39,7 +39,7 @@ def test_every_limit_that_nothing_meets_is_named() -> None:
 def test_too_little_capacity_is_below_its_limit() -> None:
     text = nothing_fits({"capacity_qps": np.array([50.0, 80.0])}, {"capacity_qps": 100}, "none", str)
     assert (
-        "none has capacity_qps >= 100; nearest is 1: capacity_qps 80 is 20% below 100 (most: capacity_qps 80)" in text
+        "none has capacity_qps >= 100; nearest is 1: capacity_qps 80 is 20 % below 100 (most: capacity_qps 80)" in text
     )
 
 
