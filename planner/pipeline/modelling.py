@@ -11,7 +11,7 @@ from planner.cost_model.features import family_of
 from planner.cost_model.fitter import usable_cores
 from planner.cost_model.in_situ import InSituErrors
 from planner.cost_model.model import FittedDeviceModel, fit_device_model, naming_source
-from planner.cost_model.noise import remeasure_with
+from planner.cost_model.noise import Remeasure, remeasure_with
 from planner.cost_model.training_rows import WHOLE_MODELS, component_of
 from planner.cost_model.unseen import UnseenDeviceModel
 from planner.cost_model.validation import ValidationReport, validate
@@ -26,14 +26,19 @@ from planner.progress import Progress
 from planner.study import DeviceSection, Study
 from profiles.errors import InputError
 from profiles.executors import Executor
+from profiles.fingerprint import current_fingerprint
 from profiles.hardware import LOCAL_CPU
 from profiles.profile_options import ProfileOptions
-from profiles.records import ComponentProfile
+from profiles.records import ComponentProfile, Fingerprint
 from profiles.store import ProfileStore
 from representations.components import components_of, work_of
 from representations.provider import RecommendationProvider
 
-__all__ = ["device_rows", "fit_cost_model", "validate_study"]
+__all__ = ["device_rows", "fit_cost_model", "remeasurement", "validate_study"]
+
+_ONE_SETUP = (
+    "the noise floor is of single calls in the stale rows: a second measurement, made now, would be of another set-up"
+)
 
 
 def device_rows(study: Study, workspace: Workspace, kind: str) -> tuple[ComponentProfile, ...]:
@@ -86,19 +91,18 @@ def validate_study(
 
     Families that only a calibration holds, and no candidate has, are left out. A `thorough` one adds the learning
     curve, extrapolation, unseen skews of ids, and the components of one model of each representation while it runs.
+    Of rows of another set-up nothing is measured a second time: the noise floor is that of these rows alone.
 
     Raises:
         InputError: this machine is not among the study's devices, so there is nothing to hold the model against.
     """
-    from profiles.executors.in_process import InProcessExecutor
-
     name = next((device.name for device in study.devices if device.kind == LOCAL_CPU), "")
     model = cost_model.models.get(name)
     if not isinstance(model, FittedDeviceModel):
         raise InputError("devices: none is this machine (kind local-cpu), so no prediction can be held against it")
     model = model.only(_families(study, data, workspace))
     whole = _stored_models(study, data, workspace, model.rows.fingerprint.device_key())
-    remeasure = remeasure_with(RecommendationProvider(), executor or InProcessExecutor(), sweep_options(study))
+    remeasure = remeasurement(study, model.rows.fingerprint, executor)
     with progress.stage("validating the cost model"):
         report = validate(
             model,
@@ -109,6 +113,8 @@ def validate_study(
             thorough=thorough,
             workers=usable_cores() if thorough else 1,
         )
+    if remeasure is None:
+        report = replace(report, notes=(*report.notes, _ONE_SETUP))
     if not thorough:
         return report
     # As a new model would be predicted: its components held out.
@@ -116,6 +122,15 @@ def validate_study(
     with progress.stage("measuring models part by part"):
         found, notes = _in_situ(study, data, unseen, name)
     return replace(report, in_situ=found, notes=(*report.notes, *notes))
+
+
+def remeasurement(study: Study, setup: Fingerprint, executor: Executor | None = None) -> Remeasure | None:
+    """How components of this machine are measured a second time; None for rows that were made under another set-up."""
+    from profiles.executors.in_process import InProcessExecutor
+
+    if setup.device_key() != current_fingerprint(LOCAL_CPU, study.sweep.threads).device_key():
+        return None
+    return remeasure_with(RecommendationProvider(), executor or InProcessExecutor(), sweep_options(study))
 
 
 def _families(study: Study, data: StudyData, workspace: Workspace) -> frozenset[str]:

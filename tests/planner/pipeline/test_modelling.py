@@ -2,7 +2,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from planner.pipeline.data import load_study_data
-from planner.pipeline.modelling import device_rows, fit_cost_model
+from planner.pipeline.modelling import device_rows, fit_cost_model, remeasurement
 from planner.pipeline.workspace import Workspace
 from planner.study import DeviceSection, load_study
 
@@ -24,3 +24,10 @@ def test_a_processor_that_is_not_here_is_estimated_from_this_one(planned: Path, 
     models = fit_cost_model(study, load_study_data(study), Workspace(planned)).models
     assert any("from the utilisation measured on here" in note for note in models["there"].notes)
     assert any("estimated from published figures" in note for note in models["gpu"].notes)
+
+
+def test_rows_of_another_set_up_are_not_measured_again_under_this_one(planned: Path, study_file: Path) -> None:
+    study = load_study(study_file)
+    setup = device_rows(study, Workspace(planned), "local-cpu")[-1].fingerprint
+    assert remeasurement(study, setup) is not None
+    assert remeasurement(study, replace(setup, threads=setup.threads + 1)) is None
