@@ -25,12 +25,12 @@ def load_access_log(source: str | Path) -> Ids:
     """Ids in the order of access, [N]: `scarab`, or a file.
 
     `scarab` is the bundled log of Scarab Research's recommendations: 1,245,184 accesses to 258,368 ids. Files are
-    big-endian 64-bit integers without a header (`*.trace`, or compressed `*.trace.xz`), NumPy's `*.npy`, or text with
-    one id per line. Ids are labels, of any sign; `np.unique(..., return_inverse=True)`
-    makes rows of a table of them.
+    big-endian 64-bit integers without a header (`*.trace`, or compressed `*.trace.xz`), NumPy's `*.npy`, or, of any
+    other name, text with one id per line. Ids are labels, of any sign; `np.unique(..., return_inverse=True)` makes rows
+    of a table of them.
 
     Raises:
-        InputError: no such file, another suffix, or an id that is no integer of 64 bits; names file and place.
+        InputError: no such file, or an id that is no integer of 64 bits; names file and place.
         CorruptFileError: a truncated file, or text that is not UTF-8.
     """
     path = _SCARAB_FILE if source == SCARAB else Path(source)
@@ -48,16 +48,8 @@ def load_access_log(source: str | Path) -> Ids:
 
 
 def _read(path: Path) -> NDArray[np.generic]:
-    readers = {
-        ".npy": _read_npy,
-        ".txt": _read_text,
-        ".csv": _read_text,
-        ".trace": _read_integers,
-        ".xz": _read_integers,
-    }
-    if path.suffix not in readers:
-        raise InputError(f"{path}: must end in one of {', '.join(sorted(readers))}")
-    return readers[path.suffix](path)
+    readers = {".npy": _read_npy, ".trace": _read_integers, ".xz": _read_integers}
+    return readers.get(path.suffix, _read_text)(path)
 
 
 def _read_npy(path: Path) -> NDArray[np.generic]:
@@ -72,7 +64,9 @@ def _read_text(path: Path) -> Ids:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError as error:
-        raise CorruptFileError(f"{path}: is no UTF-8 text: {error}") from error
+        raise CorruptFileError(
+            f"{path}: is no UTF-8 text with an id a line ({error}); other formats end in .npy, .trace or .xz"
+        ) from error
     return np.array([_integer(path, number, line) for number, line in enumerate(lines, start=1)], dtype=np.int64)
 
 

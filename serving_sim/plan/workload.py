@@ -154,7 +154,8 @@ class QueryClass:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ids:
     """Which ids a lookup asks for: `rows` of them, alike (`uniform`) or by rank^-`exponent` (`zipf`), or those of a
-    log: `source` is a bundled access log's name (`scarab`) or a file with an id a line.
+    log: `source` is a bundled access log's name (`scarab`) or a file as `load_access_log` reads it, such as text with
+    an id a line.
     """
 
     __pydantic_config__: ClassVar = STRICT
