@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from serving_sim.charts_axes import sla_rules
+from serving_sim.charts_axes import line_channels, sla_rules
 from serving_sim.engine import SimulationOptions, simulate
 from serving_sim.metrics import SimulationResult
 from serving_sim.plan import Plan
@@ -47,8 +47,10 @@ def latency_frame(results: Mapping[str, SimulationResult]) -> "pl.DataFrame":
     return pl.concat(frames)
 
 
-def latency_chart(frame: "pl.DataFrame", *slas_ms: float) -> "alt.LayerChart":
-    """The survival curve of latency on log scales, with a rule at each SLA: what is right of it violates it."""
+def latency_chart(frame: "pl.DataFrame", *slas_ms: float, column: str = "policy", title: str = "") -> "alt.LayerChart":
+    """The survival curve of latency on log scales for each value of a column, with a rule at each SLA: what is right of
+    it violates it.
+    """
     import altair as alt
     import polars as pl
 
@@ -60,18 +62,18 @@ def latency_chart(frame: "pl.DataFrame", *slas_ms: float) -> "alt.LayerChart":
         .encode(
             x=alt.X("latency_ms:Q", scale=alt.Scale(type="log"), title="latency (ms)", axis=_log_axis()),
             y=alt.Y("slower_share:Q", scale=alt.Scale(type="log"), title="share of queries slower", axis=_percent()),
-            color=alt.Color("policy:N", title="policy"),
+            **line_channels(frame, column, column),
             tooltip=[
-                "policy:N",
+                f"{column}:N",
                 alt.Tooltip("latency_ms:Q", format=".3g"),
                 alt.Tooltip("slower_share:Q", format=".3%"),
             ],
         )
     )
     chart: alt.LayerChart = curves + sla_rules(slas_ms, "x")
-    title = "the SLA" if len(slas_ms) == 1 else "the classes' SLAs"
+    whose = "the SLA" if len(slas_ms) == 1 else "the classes' SLAs"
     shown = ", ".join(f"{sla_ms:g}" for sla_ms in slas_ms)
-    return themed(chart.properties(title=f"Latency against {title} of {shown} ms"))
+    return themed(chart.properties(title=title or f"Latency against {whose} of {shown} ms"))
 
 
 def path_share_frame(result: SimulationResult) -> "pl.DataFrame":
@@ -154,7 +156,7 @@ def violations_chart(frame: "pl.DataFrame", allowed_share: float) -> "alt.LayerC
         .encode(
             x=alt.X("qps:Q", title="offered queries per second"),
             y=alt.Y("violation_share:Q", title="queries above the SLA", axis=_percent()),
-            color=alt.Color("policy:N", title="policy"),
+            **line_channels(frame, "policy"),
             tooltip=["policy:N", "qps:Q", alt.Tooltip("violation_share:Q", format=".3%"), "verdict:N"],
         )
     )

@@ -6,7 +6,7 @@ One sweep gives the frame; violations, goodput and the frontier of correct predi
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from serving_sim.charts_axes import percent_axis, short_axis
+from serving_sim.charts_axes import line_channels, percent_axis, short_axis
 from serving_sim.engine import SimulationOptions, simulate
 from serving_sim.metrics import SimulationResult
 from serving_sim.plan import Plan
@@ -108,7 +108,7 @@ def goodput_chart(frame: "pl.DataFrame") -> "alt.LayerChart":
         .encode(
             x=alt.X("qps:Q", title="offered queries per second", axis=short_axis()),
             y=alt.Y("goodput_qps:Q", title="queries in the SLA per second", axis=short_axis()),
-            color=alt.Color("policy:N", title="policy"),
+            **line_channels(served, "policy"),
             tooltip=["policy:N", "qps:Q", alt.Tooltip("goodput_qps:Q", format=",.0f"), "verdict:N"],
         )
     )

@@ -10,6 +10,7 @@ from serving_sim.capacity_search import draw_trial
 from serving_sim.charts import latency_chart, latency_frame, path_share_chart, path_share_frame, violations_chart
 from serving_sim.charts_cost import COST_FIGURES, cost_chart, cost_frame
 from serving_sim.charts_load import BOUND, goodput_chart, load_over_qps
+from serving_sim.charts_page import save_page
 from serving_sim.charts_queue import queue_chart, queue_frame
 from serving_sim.engine import simulate
 from serving_sim.fluid_bound import upper_bound_qps
@@ -34,10 +35,6 @@ _COST, _ENERGY = COST_FIGURES
 
 def save_charts(plan: Plan, policy: PolicyLike, folder: Path) -> tuple[str, ...]:
     """Write each frame (CSV, Parquet), each chart (Vega-Lite) and a page of all that opens offline; their names."""
-    import altair as alt
-
-    from profiles.charts.page import save_chart_page
-    from profiles.charts.theme import themed
     from profiles.files import make_folder, replace_file
 
     frames = frames_of(plan, policy)
@@ -46,18 +43,9 @@ def save_charts(plan: Plan, policy: PolicyLike, folder: Path) -> tuple[str, ...]
     for name, frame in frames.items():
         frame.write_csv(folder / f"{name}.csv")
         frame.write_parquet(folder / f"{name}.parquet")
-    bare = []
     for name, chart in charts.items():
         replace_file(folder / f"{name}.vl.json", chart.to_json() + "\n")
-        copy = chart.copy()
-        copy.config = alt.Undefined
-        bare.append(copy)
-    rows = [
-        alt.hconcat(*bare[start : start + 2], spacing=60).resolve_scale(color="independent")
-        for start in range(0, len(bare), 2)
-    ]
-    page = alt.vconcat(*rows, spacing=40).resolve_scale(color="independent", strokeDash="independent")
-    save_chart_page(themed(page), f"{plan.name} under {policy_label(as_policy(policy))}", folder / _PAGE)
+    save_page(charts.values(), f"{plan.name} under {policy_label(as_policy(policy))}", folder / _PAGE)
     return (*(f"{name}.csv" for name in frames), _PAGE)
 
 

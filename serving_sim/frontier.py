@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from serving_sim.charts_axes import short_axis
+from serving_sim.charts_axes import line_channels, short_axis
 from serving_sim.charts_load import BOUND, load_over_qps
 from serving_sim.plan import Plan
 from serving_sim.policies import PolicyLike
@@ -43,13 +43,14 @@ def frontier_chart(frame: "pl.DataFrame", title: str = "Correct predictions in t
     across = alt.X("qps:Q", title="offered queries per second", axis=short_axis())
     up = alt.Y("correct_in_sla_per_s:Q", title="correct predictions in the SLA per second", axis=short_axis())
     bound = alt.Chart(frame.filter(pl.col("series") == BOUND)).mark_line(strokeDash=[4, 4], color="#888")
+    policies = frame.filter(pl.col("series") != BOUND)
     lines = (
-        alt.Chart(frame.filter(pl.col("series") != BOUND))
+        alt.Chart(policies)
         .mark_line(point=True)
         .encode(
             x=across,
             y=up,
-            color=alt.Color("series:N", title="policy"),
+            **line_channels(policies, "series"),
             tooltip=["series:N", "qps:Q", alt.Tooltip("correct_in_sla_per_s:Q", format=",.0f")],
         )
     )

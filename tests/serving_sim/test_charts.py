@@ -39,6 +39,18 @@ def test_the_latency_chart_draws_a_rule_at_the_sla() -> None:
     assert body["config"]["range"]["category"][0] == PALETTE[0]
 
 
+def test_lines_that_coincide_differ_in_dashes_width_and_order() -> None:
+    result = simulate(small_plan())
+    frame = latency_frame({"b": result, "a": result})
+    line = latency_chart(frame, 10.0).to_dict()["layer"][0]["encoding"]
+    assert line["color"]["sort"] == ["b", "a"]
+    for channel in ("strokeDash", "strokeWidth"):
+        scale = line[channel]["scale"]
+        assert scale["domain"] == ["b", "a"]
+        assert scale["range"][0] != scale["range"][1]
+    assert line["strokeWidth"]["scale"]["range"] == sorted(line["strokeWidth"]["scale"]["range"], reverse=True)
+
+
 def test_every_class_s_sla_has_a_rule() -> None:
     body = latency_chart(latency_frame({"a": simulate(small_plan())}), 8.0, 40.0).to_dict()
     assert body["title"] == "Latency against the classes' SLAs of 8, 40 ms"
