@@ -1,6 +1,6 @@
 """`recplan replay`: serve a plan for real on this machine, beside its simulation."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,12 +9,13 @@ import typer
 from planner.cli.loading import tell_of_compiling
 from planner.cli.naming import naming_options
 from planner.cli.options import Edits, Json, PlanFile, Qps, Seed, SlaMs
+from planner.cli.out_folder import try_out
 from planner.cli.output import message, print_json, print_lines, print_table
 from profiles.errors import InputError
 from profiles.units import format_ms
 
 if TYPE_CHECKING:
-    from serving_sim.replay.comparison import Beside, PathComparison, RunComparison
+    from serving_sim.replay.comparison import PathComparison, RunComparison
     from serving_sim.replay.figures import Figures
     from serving_sim.replay.replaying import Replay
 
@@ -57,6 +58,10 @@ def replay(
     serve: Annotated[
         bool, typer.Option("--serve", help="Serve on Ray Serve instead, a deployment for each device.")
     ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Folder of charts, and of every query as it was served."),
+    ] = None,
     seed: Seed = None,
     edits: Edits = None,
     json: Json = False,
@@ -72,6 +77,8 @@ def replay(
         raise typer.BadParameter("--load and --qps each say the rate: give one of them")
     loaded = load_plan(plan, edits or ())
     exports = _exports(model or (), [path.name for path in loaded.paths])
+    if out is not None:
+        try_out(out)
     given = {"qps": qps, "sla_ms": sla_ms, "policy": policy, "load": load, "seconds": seconds, "busy_poll": busy_poll}
     tell_of_compiling()
     with naming_options(given):
@@ -80,6 +87,8 @@ def replay(
         live = LiveOptions(threads=threads, busy_poll=busy_poll, exports=exports)
         options = ReplayOptions(loads=_shares(load), seconds=seconds, live=live, on_serve=serve)
         replayed = replay_plan(resolved, policy=router, options=options, tell=message)
+    if out is not None:
+        _save(replayed, out)
     if json:
         print_json(replayed.to_object())
     else:
@@ -107,6 +116,12 @@ def _exports(given: Sequence[str], paths: Sequence[str]) -> dict[str, Path]:
     return exports
 
 
+def _save(replayed: "Replay", out: Path) -> None:
+    from serving_sim.replay.saved import save_replay
+
+    message(f"wrote {', '.join(save_replay(replayed, out))} to {out}")
+
+
 def _show(replayed: "Replay") -> None:
     for run in replayed.runs:
         _show_run(run)
@@ -115,6 +130,8 @@ def _show(replayed: "Replay") -> None:
 
 
 def _show_run(run: "RunComparison") -> None:
+    from serving_sim.replay.comparison import AS_PLANNED, CALIBRATED
+
     load = "" if run.load is None else f", load {run.load:g}"
     used = ", ".join(f"{name} {share:.0%} busy" for name, share in run.utilisation.items())
     refused = f", {run.refused:,} refused" if run.refused else ""
@@ -123,32 +140,28 @@ def _show_run(run: "RunComparison") -> None:
     judged = run.predicted
     rows = [
         ("measured", *_figures(judged.measured)),
-        ("simulated, calibrated in the same run", *_figures(judged.simulated)),
+        (CALIBRATED, *_figures(judged.simulated)),
         ("  error", *_errors(judged.error)),
         ("  the run's own spread", *_errors(run.spread)),
-        ("simulated, the plan's own tables", *_figures(run.as_planned.simulated)),
+        (AS_PLANNED, *_figures(run.as_planned.simulated)),
         ("  error", *_errors(run.as_planned.error)),
         ("measured, all of the run", *_figures(run.queue_logic.measured)),
         ("simulated, its own service times", *_figures(run.queue_logic.simulated)),
         ("  error", *_errors(run.queue_logic.error)),
     ]
     print_table(title, columns, rows)
-    paths = [_path_row(path) for path in run.paths]
+    paths = [row for path in run.paths for row in _path_rows(path)]
     if run.refused:
         served = sum(one.share for one in run.paths)
         simulated = sum(one.simulated_share for one in run.paths)
-        paths.append(("refused", f"{1 - served:.1%}", f"{1 - simulated:.1%}", "", ""))
-    print_table("Paths", ("path", "share", "simulated", "p99", "simulated"), paths)
+        paths += [("refused", "measured", f"{1 - served:.1%}", *_figures(None))]
+        paths += [("", "simulated", f"{1 - simulated:.1%}", *_figures(None))]
+    print_table("Paths", ("path", "", "share", *columns[1:]), paths, text_columns=2)
 
 
-def _path_row(path: "PathComparison") -> tuple[str, ...]:
-    return (path.name, f"{path.share:.1%}", f"{path.simulated_share:.1%}", *_p99s(path.beside))
-
-
-def _p99s(beside: "Beside") -> tuple[str, str]:
-    sides = (beside.measured, beside.simulated)
-    first, second = ("" if side is None else format_ms(side.p99) for side in sides)
-    return first, second
+def _path_rows(path: "PathComparison") -> Iterator[tuple[str, ...]]:
+    yield (path.name, "measured", f"{path.share:.1%}", *_figures(path.beside.measured))
+    yield ("", "simulated", f"{path.simulated_share:.1%}", *_figures(path.beside.simulated))
 
 
 def _figures(figures: "Figures | None") -> tuple[str, ...]:

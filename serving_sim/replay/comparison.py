@@ -1,13 +1,13 @@
 """A replay beside its simulations: queue logic, prediction from calibration segments, the plan's own tables.
 
-A run is cut into segments of a few seconds. The odd ones calibrate, the even ones are judged, so that a machine that
+A run is cut into short segments. The odd ones calibrate, the even ones are judged, so that a machine that
 drifts does so in both; how far apart the two are measured is the yardstick of every error.
 
 Shape suffixes: N queries.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,9 @@ from serving_sim.replay.figures import Figures, figures_of, mean_figures
 from serving_sim.replay.live import LiveTrace
 from serving_sim.replay.prediction import Outcome, predict, predict_as_planned, queue_logic
 
-__all__ = ["Beside", "PathComparison", "RunComparison", "compare_run"]
+__all__ = ["AS_PLANNED", "CALIBRATED", "Beside", "PathComparison", "RunComparison", "compare_run"]
+
+CALIBRATED, AS_PLANNED = "simulated, calibrated in the same run", "simulated, the plan's own tables"
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -74,7 +76,9 @@ class RunComparison:
     """One run. `predicted` and `as_planned` are of the judged segments, `queue_logic` of all counted queries.
 
     `spread` is the judged segments against the calibrating ones, as measured: the run's own scatter. `load` is the
-    share of the measured capacity, None where the rate was given.
+    share of the measured capacity, None where the rate was given. `trace` has every query as it was served, of which
+    those of `is_judged_N` are judged; `simulated_ms_by` has the latencies of these in simulations (NaN where refused),
+    by what these rest on.
     """
 
     qps: float
@@ -90,6 +94,10 @@ class RunComparison:
     paths: tuple[PathComparison, ...]
     calibration: Calibration
     notes: tuple[str, ...]
+    slas_ms: tuple[float, ...]
+    trace: LiveTrace = field(repr=False, compare=False)
+    is_judged_N: Mask = field(repr=False, compare=False)
+    simulated_ms_by: Mapping[str, Floats] = field(repr=False, compare=False)
 
     def to_object(self) -> dict[str, Any]:
         """The JSON object of a run in `recplan replay`."""
@@ -121,6 +129,7 @@ def compare_run(
     sla_ms_N = np.array(plan.workload.slas_ms)[queries.class_N]
     calibration = calibrate(plan, trace, fitted_N)
     predicted = list(predict(plan, policy, queries, calibration, repetitions=_REPETITIONS, seed=plan.seed))
+    as_planned = predict_as_planned(plan, policy, queries)
 
     def measured(mask_N: Mask) -> Figures | None:
         return figures_of(trace.latency_ms_N[mask_N], sla_ms_N[mask_N])
@@ -140,11 +149,18 @@ def compare_run(
         queue_logic=Beside(
             measured=measured(is_counted_N), simulated=simulated([queue_logic(plan, trace)], is_counted_N)
         ),
-        as_planned=Beside(measured=judged, simulated=simulated([predict_as_planned(plan, policy, queries)], judged_N)),
+        as_planned=Beside(measured=judged, simulated=simulated([as_planned], judged_N)),
         spread=before.error(judged) if before and judged else None,
         paths=tuple(_paths(plan, trace, predicted, judged_N, sla_ms_N)),
         calibration=calibration,
         notes=trace.notes,
+        slas_ms=plan.workload.slas_ms,
+        trace=trace,
+        is_judged_N=judged_N,
+        simulated_ms_by={
+            CALIBRATED: np.concatenate([one.latency_ms_N[judged_N] for one in predicted]),
+            AS_PLANNED: as_planned.latency_ms_N[judged_N],
+        },
     )
 
 

@@ -94,6 +94,8 @@ def replay_plan(
     part = servable_part(plan, policy)
     for statement in part.skipped:
         tell(statement)
+    if options.loads:
+        tell("finding how much this machine serves of a backlog")
     capacity_qps = measure_capacity(part.plan, policy, options) if options.loads else None
     if capacity_qps is not None:
         tell(f"this machine serves {capacity_qps:,.0f} queries/s of this load at most")

@@ -42,8 +42,8 @@ def test_what_was_refused_stands_below_the_paths(plan_file: Path, capsys: pytest
     arguments = ["--policy", "headroom", "--seconds", "1", "--set", f"workload.classes={classes}"]
     assert run(["replay", str(plan_file), *arguments]) == DONE
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
-    (refused,) = [row for row in rows if row[:1] == ["refused"]]
-    live, simulated = (float(cell.rstrip("%")) for cell in refused[1:])
+    (place,) = [place for place, row in enumerate(rows) if row[:1] == ["refused"]]
+    live, simulated = (float(row[-1].rstrip("%")) for row in rows[place : place + 2])
     assert 30 < live < 70
     assert simulated == pytest.approx(live, abs=5)
 

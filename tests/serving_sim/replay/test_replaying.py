@@ -1,14 +1,18 @@
+import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 import serving_sim.replay
 from profiles.errors import InputError
-from serving_sim.replay import ReplayOptions, replay_plan
+from serving_sim.replay import Replay, ReplayOptions, replay_plan
 from serving_sim.replay.comparison import compare_run
 from serving_sim.replay.figures import figures_of
+from serving_sim.replay.saved import latency_frame, paths_frame, save_replay
 from tests.serving_sim.replay.plans import one_path_plan, real_plan, served
 
 
@@ -24,7 +28,7 @@ def test_a_replay_holds_simulations_beside_what_it_measured() -> None:
     assert {"queue_logic", "as_planned", "spread", "calibration"} <= run.keys()
     assert sum(path["share"] for path in found["paths"]) == pytest.approx(1.0)
     assert found["skipped"] == ["table@gpu is not served: device gpu (v100) is not this machine's processor"]
-    assert said[0] == found["skipped"][0]
+    assert said[:2] == [found["skipped"][0], "finding how much this machine serves of a backlog"]
 
 
 def test_a_run_that_the_simulator_can_tell_has_no_error() -> None:
@@ -42,6 +46,30 @@ def test_refused_queries_count_as_violations_and_have_no_percentile() -> None:
     assert late is not None
     assert (late.p50, late.sla_violation_share) == (2.0, 0.5)
     assert figures_of(np.array([np.nan]), np.ones(1)) is None
+
+
+def test_a_folder_holds_every_query_and_the_curves_beside_each_other(tmp_path: Path) -> None:
+    plan = one_path_plan()
+    trace = served(plan, np.full(3000, 1.0), dispatch_ms=0.1)
+    trace.finish_ms_N[-1] = trace.start_ms_N[-1] = np.nan
+    trace.path_N[-1] = -1
+    runs = tuple(compare_run(plan, None, trace, segment_s=1.0, load=load) for load in (0.3, None))
+    replay = Replay(plan="one", policy="static", sla_ms=10.0, capacity_qps=1.0, runs=runs, skipped=())
+    assert save_replay(replay, tmp_path) == (
+        "replay.json", "queries.csv", "latency.csv", "paths.csv", "replay.html",
+    )  # fmt: skip
+    assert json.loads((tmp_path / "replay.json").read_text(encoding="utf-8")) == replay.to_object()
+    queries = pl.read_parquet(tmp_path / "queries.parquet")
+    assert queries["run"].unique(maintain_order=True).to_list() == ["load 0.3 (500 queries/s)", "500 queries/s"]
+    last = queries.row(-1, named=True)
+    assert (last["path"], last["latency_ms"], last["arrival_ms"]) == (None, None, trace.queries.arrival_ms_N[-1])
+    judged = queries.filter(pl.col("run") == queries["run"][0], "is_judged")["latency_ms"].drop_nulls().sort()
+    curve = latency_frame(runs[0])
+    measured = curve.filter(series="measured")
+    assert measured["latency_ms"][-1] == judged[-1]
+    assert measured["slower_share"].is_sorted(descending=True)
+    assert curve["series"].n_unique() == 3
+    assert paths_frame(runs[0])["p50_ms"][0] == pytest.approx(judged.median(), rel=0.01)
 
 
 @pytest.mark.parametrize("bad", [{"loads": (0.0,)}, {"seconds": 0.0}, {"segment_s": float("nan")}])
