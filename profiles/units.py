@@ -16,6 +16,7 @@ __all__ = [
     "SECONDS_PER_HOUR",
     "format_bytes",
     "format_count",
+    "format_items",
     "format_joules",
     "format_ms",
     "parse_bytes",
@@ -69,6 +70,13 @@ def format_bytes(count: float) -> str:
 def format_count(count: float, unit: str = "") -> str:
     """A count with three significant digits and a decimal prefix: `1.19 GFLOP` for unit `FLOP`."""
     return _scaled(count, ("", "k", "M", "G", "T", "P"), unit)
+
+
+def format_items(count: int, noun: str) -> str:
+    """How many of something, a noun with a regular plural: `1 query`, `2,000 queries`, `3 times`."""
+    if count == 1:
+        return f"1 {noun}"
+    return f"{count:,} {f'{noun[:-1]}ies' if noun[-1] == 'y' else f'{noun}s'}"
 
 
 def format_ms(latency_ms: float) -> str:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profiles.errors import InputError, UnknownNameError
-from profiles.units import MS_PER_S, SECONDS_PER_HOUR
+from profiles.units import MS_PER_S, SECONDS_PER_HOUR, format_items
 from serving_sim.capacity_search import draw_trial, figures_at, search_capacity, served_share_of
 from serving_sim.events import event_plan
 from serving_sim.fluid_bound import FluidRows, collect_rows, rate_bound, rate_prices, served_cost
@@ -212,11 +212,11 @@ class _Search:
         seeded = [replace(fleet, seed=fleet.seed + offset) for offset in range(self.seeds)]
         of_seeds = [search_capacity(draw_trial(one, self.queries), self.policy, 0.01) for one in seeded]
         found = min(of_seeds, key=lambda one: one.max_qps)
-        down = " with any one down" if self.n_plus_one else ""
-        sustained = f"{most} replicas of each device hold the SLA up to {found.max_qps:,.0f} queries/s for every seed"
+        down, replicas = " with any one down" if self.n_plus_one else "", format_items(most, "replica")
+        sustained = f"with {replicas} of each device the SLA holds up to {found.max_qps:,.0f} queries/s for every seed"
         if found.max_qps >= self.plan.workload.qps and not down:
             sustained += ", but not at this rate"
-        return f"no combination of up to {most} replicas holds it{down}; {found.note or sustained}"
+        return f"no combination of up to {replicas} holds it{down}; {found.note or sustained}"
 
 
 def _started(plan: Plan, policy: Policy, *, queries: int, seeds: int, n_plus_one: bool) -> _Search:

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from profiles.units import format_ms
+from profiles.units import format_items, format_ms
 from serving_sim import kernels
 from serving_sim.class_metrics import holds_sla
 from serving_sim.histogram import rank
@@ -32,9 +32,10 @@ def result_notes(plan: Plan, run: Run, counted: int, settling_share: float, verd
         )
     if extrapolated := int(run.totals.counts[kernels.EXTRAPOLATED]):
         share = extrapolated / counted
-        notes.append(f"{extrapolated} queries ({share:.3%}) had a size outside the latency table of their path")
+        queries = format_items(extrapolated, "query")
+        notes.append(f"{queries} ({share:.3%}) had a size outside the latency table of the path taken")
     if refused := int(run.totals.counts[kernels.REFUSED]):
-        notes.append(f"{refused} queries ({refused / counted:.3%}) were refused, and count as late")
+        notes.append(f"refused, and so late: {format_items(refused, 'query')} ({refused / counted:.3%})")
     notes += _event_notes(run)
     if settling_share > _LONG_START:
         notes.append(
@@ -60,16 +61,18 @@ def _event_notes(run: Run) -> list[str]:
         return []
     loop, notes = run.events.state.loop_1[0], []
     if lost := loop["losses"]:
-        notes.append(f"a server went down under a query {lost} times")
+        notes.append(f"a server went down under a query {format_items(lost, 'time')}")
     if given_up := loop["given_up"]:
-        notes.append(f"{given_up} queries were given up, as no server stayed up for long enough")
+        notes.append(f"given up, as no server stayed up for long enough: {format_items(given_up, 'query')}")
     if spared := loop["spared"]:
         notes.append(
-            f"{spared} servers failed no more at the end of the run: so many failures had come while no query ended"
+            f"{format_items(spared, 'server')} failed no more at the end of the run: so many failures had come while "
+            "no query ended"
         )
     if run.overflow:
         held = len(run.events.state.queries_H)
-        notes.append(f"{run.overflow} queries were refused, as {held} were in the system, which holds no more")
+        overflow = format_items(run.overflow, "query")
+        notes.append(f"refused, as the system holds {format_items(held, 'query')} at most: {overflow}")
     return notes
 
 

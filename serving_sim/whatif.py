@@ -7,7 +7,8 @@ An axis is a key of the plan, as `--set` has it, or one of:
 - `cache`: a factor on the capacity of all caches.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from itertools import product
 from pathlib import Path
@@ -48,9 +49,9 @@ class Axis:
 
     def __post_init__(self) -> None:
         if not self.values:
-            raise InputError(f"{self.key}: must have at least one value")
+            raise InputError(f"vary {self.key}: must have at least one value")
         if len(set(self.values)) < len(self.values):
-            raise InputError(f"{self.key}: values must differ, but got {list(self.values)}")
+            raise InputError(f"vary {self.key}: values must differ, but got {list(self.values)}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -87,7 +88,10 @@ def axes_from_file(file: Path) -> tuple[Axis, ...]:
     for key, values in table.items():
         if not isinstance(values, list) or not all(isinstance(one, str | int | float | bool) for one in values):
             raise InputError(f"{file}: vary.{key}: must be a list of numbers or names, but got {values!r}")
-        axes.append(Axis(key=key, values=tuple(values)))
+        try:
+            axes.append(Axis(key=key, values=tuple(values)))
+        except InputError as error:
+            raise InputError(f"{file}: {error}") from error
     return tuple(axes)
 
 
@@ -102,7 +106,8 @@ def explore(
     """The plan as it is, and every combination of the axes' values in their order, under the same queries.
 
     Raises:
-        InputError: an unknown key, device or value, a key that comes twice, more than 100,000 combinations.
+        InputError: an unknown key, device or value (`vary KEY=VALUE: ...`), a key that comes twice, more than 100,000
+            combinations.
     """
     keys = [axis.key for axis in axes]
     if doubled := {key for key in keys if keys.count(key) > 1}:
@@ -143,7 +148,7 @@ def _require_known(keys: Iterable[str]) -> None:
     known = ("qps", "sla_ms", *_SHORTHANDS, *(part.name for part in fields(Plan)))
     for key in keys:
         if key.partition(".")[0] not in known:
-            raise UnknownNameError("vary", key, known)
+            raise UnknownNameError(f"vary {key}", key, known)
 
 
 def _plans(plan: Plan, keys: Sequence[str], combinations: Iterable[tuple[Value, ...]]) -> Iterator[Plan]:
@@ -154,21 +159,40 @@ def _plans(plan: Plan, keys: Sequence[str], combinations: Iterable[tuple[Value, 
         own = tuple(value for value, is_load in zip(values, load, strict=True) if not is_load)
         if own not in edited:
             edited[own] = _edited(plan, [key for key in keys if key not in ("qps", "sla_ms")], own)
-        loads = {key: _number(key, value) for key, value, is_load in zip(keys, values, load, strict=True) if is_load}
+        loads = {key: value for key, value, is_load in zip(keys, values, load, strict=True) if is_load}
+        yield _loaded(edited[own], loads) if loads else edited[own]
+
+
+def _loaded(plan: Plan, loads: Mapping[str, Value]) -> Plan:
+    with _varying(loads):
         if "sla_ms" in loads and plan.workload.classes:
             raise InputError("sla_ms: the plan's classes of queries have their own; vary workload.classes.NAME.sla_ms")
-        yield edited[own].at(**loads) if loads else edited[own]
+        return plan.at(**{key: _number(key, value) for key, value in loads.items()})
 
 
 def _edited(plan: Plan, keys: Sequence[str], values: Sequence[Value]) -> Plan:
-    changed = plan
-    edits = [f"{key}={value}" for key, value in zip(keys, values, strict=True) if key not in _SHORTHANDS]
+    changed, varied = plan, dict(zip(keys, values, strict=True))
+    edits = {key: value for key, value in varied.items() if key not in _SHORTHANDS}
     if edits:
-        changed = plan_from_object(edit_plan(plan.to_object(), edits))
-    for key, value in zip(keys, values, strict=True):
-        if key in _SHORTHANDS:
-            changed = _SHORTHANDS[key](changed, value)
+        with _varying(edits):
+            changed = plan_from_object(edit_plan(plan.to_object(), [f"{key}={value}" for key, value in edits.items()]))
+    for key in [key for key in keys if key in _SHORTHANDS]:
+        with _varying({key: varied[key]}):
+            changed = _SHORTHANDS[key](changed, varied[key])
     return changed
+
+
+@contextmanager
+def _varying(varied: Mapping[str, Value]) -> Iterator[None]:
+    """A complaint about what is varied begins with it: `vary KEY=VALUE: ...`."""
+    try:
+        yield
+    except InputError as error:
+        complaint = str(error).removeprefix("plan: ").removeprefix("--set ")
+        for key in varied:
+            complaint = complaint.removeprefix(f"{key}: ")
+        said = ", ".join(f"{key}={value}" for key, value in varied.items())
+        raise InputError(f"vary {said}: {complaint}") from error
 
 
 def _with_one_more(plan: Plan, device: Value) -> Plan:

@@ -91,7 +91,7 @@ def run(arguments: list[str] | None = None) -> int:
         return _failure(error)
     # Typer hands back an exit's code here (that of an interrupt, too), and None for a command that came to its end.
     if result == INTERRUPTED:
-        tell("interrupted; what was finished is kept, and the same command goes on from there")
+        tell("interrupted; what is on the disk is kept, and commands that resume go on from there")
     return result if isinstance(result, int) else DONE
 
 

@@ -7,9 +7,10 @@ import typer
 
 from planner.cli.loading import load_numba
 from planner.cli.naming import naming_options
-from planner.cli.options import Edits, Json, PlanFile, Qps, Seed, SlaMs
+from planner.cli.options import Edits, Json, PlanFile, Seed, SlaMs
 from planner.cli.output import print_json, print_lines, print_table
-from profiles.units import format_ms
+from profiles.errors import InputError
+from profiles.units import format_items, format_ms
 
 if TYPE_CHECKING:
     from serving_sim.capacity import CapacityResult, PolicyCapacity
@@ -38,7 +39,7 @@ def register(app: typer.Typer) -> None:
 def capacity(
     plan: PlanFile,
     policy: Policies = None,
-    qps: Qps = None,
+    qps: Annotated[float | None, typer.Option("--qps", hidden=True)] = None,
     sla_ms: SlaMs = None,
     precision: Annotated[
         float | None,
@@ -72,6 +73,8 @@ def capacity(
     json: Json = False,
 ) -> None:
     """Find the highest QPS at which the SLA percentile holds, per policy, or what a QPS needs (--for-qps)."""
+    if qps is not None:
+        raise InputError("--qps: every rate is tried, whatever the plan's; --for-qps finds what devices a rate needs")
     load_numba()
     from serving_sim.capacity import DEFAULT_POLICIES, find_capacity
     from serving_sim.devices_needed import devices_needed
@@ -83,9 +86,9 @@ def capacity(
 
     loaded = load_plan(plan, edits or ())
     names = dict.fromkeys(policy or (loaded.policy.name, *DEFAULT_POLICIES))
-    with naming_options({"qps": qps, "sla_ms": sla_ms, "policy": policy}):
+    with naming_options({"sla_ms": sla_ms, "policy": policy}):
         routers = named_policies(tuple(names), loaded.policy, edited_options(edits or ()))
-        resolved = resolve_plan(loaded, qps=qps, sla_ms=sla_ms, seed=seed)
+        resolved = resolve_plan(loaded, sla_ms=sla_ms, seed=seed)
     if for_qps is not None:
         if precision is not None or early_stopping:
             raise typer.BadParameter("--for-qps goes with neither --precision nor --early-stopping")
@@ -145,7 +148,7 @@ def _capacity_row(row: "PolicyCapacity", *, has_tables: bool, has_spare: bool) -
 
 
 def _sample_line(result: "CapacityResult") -> str:
-    drawn = f"{result.seeds} seeds of {result.queries:,} queries"
+    drawn = f"{format_items(result.seeds, 'seed')} of {format_items(result.queries, 'query')}"
     if result.reached is None:
         return drawn
     asked = "" if result.precision is None else f" ({result.precision:.2%} asked for)"

@@ -12,7 +12,7 @@ from planner.cli.naming import naming_options
 from planner.cli.options import Edits, Json, Qps, Seed, SlaMs
 from planner.cli.out_folder import try_out
 from planner.cli.output import message, print_json, print_lines, print_table
-from profiles.units import format_ms
+from profiles.units import format_items, format_ms
 
 if TYPE_CHECKING:
     from serving_sim.metrics import SimulationResult
@@ -158,7 +158,7 @@ def _show_simulation(result: "SimulationResult") -> None:
     print_lines(
         [
             f"{result.policy} at {result.qps:.10g} queries/s, SLA {slas}: {result.verdict}",
-            f"  {sla_note} ({result.counted:,} queries counted)",
+            f"  {sla_note} ({format_items(result.counted, 'query')} counted)",
             f"  latency       {latency}",
             f"  accuracy      {result.accuracy:.2%}",
             f"  right in SLA  {result.correct_predictions_in_sla_per_s:,.0f} predictions/s"

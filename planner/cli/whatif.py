@@ -1,6 +1,8 @@
 """`recplan whatif`: what a plan would come to under other loads, SLAs, devices, caches and prices."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +13,8 @@ from planner.cli.naming import naming_options
 from planner.cli.options import Edits, Json, PlanFile, Qps, Ray, Seed, SlaMs
 from planner.cli.out_folder import try_out
 from planner.cli.output import message, print_json, print_lines, print_table
-from profiles.units import format_ms
+from profiles.errors import InputError
+from profiles.units import format_items, format_ms
 
 if TYPE_CHECKING:
     from serving_sim.grid import GridCell
@@ -23,6 +26,7 @@ _SHOWN = 20
 _LONGEST_VERDICT = len("near-saturation")
 # Of a name, which may be folded anywhere.
 _LONGEST_WORD = 16
+_VARIED = re.compile(r"vary(?: ([^=:]+))?[=:]")
 _HELD = {True: "held", False: "missed", None: "too few queries"}
 
 
@@ -62,7 +66,9 @@ def whatif(
     from serving_sim.policies import named_policies
     from serving_sim.whatif import axes_from_file, axis_from_text, explore
 
-    axes = (*(axes_from_file(grid) if grid else ()), *(axis_from_text(text) for text in vary or ()))
+    in_file = axes_from_file(grid) if grid else ()
+    with _naming_axes(grid, {axis.key for axis in in_file}):
+        axes = (*in_file, *(axis_from_text(text) for text in vary or ()))
     if not axes:
         raise typer.BadParameter("name what varies: a GRID file or --vary KEY=V1,V2,...")
     loaded = load_plan(plan, edits or ())
@@ -71,13 +77,25 @@ def whatif(
         resolved = resolve_plan(loaded, queries=queries, qps=qps, sla_ms=sla_ms, seed=seed)
     if out is not None:
         try_out(out)
-    base, found = explore(resolved, axes, policy=router, ray=ray)
+    with _naming_axes(grid, {axis.key for axis in in_file}):
+        base, found = explore(resolved, axes, policy=router, ray=ray)
     if out is not None:
         _save(axes, base, found, out)
     if json:
         print_json(_object(axes, base, found))
     else:
         _show(axes, base, found)
+
+
+@contextmanager
+def _naming_axes(grid: Path | None, keys_in_file: Collection[str]) -> Iterator[None]:
+    """A complaint about what varies begins with where it was given: `--vary KEY=VALUE: ...`, or the file."""
+    try:
+        yield
+    except InputError as error:
+        if (varied := _VARIED.match(str(error))) is None:
+            raise
+        raise InputError(f"{grid}: {error}" if varied[1] in keys_in_file else f"--{error}") from error
 
 
 def _save(axes: "Sequence[Axis]", base: "GridCell", found: "Sequence[WhatIf]", out: Path) -> None:
@@ -104,7 +122,7 @@ def _show(axes: "Sequence[Axis]", base: "GridCell", found: "Sequence[WhatIf]") -
     """The best first: those that hold their SLA, by correct predictions in it."""
     keys = [axis.key for axis in axes]
     ordered = sorted(found, key=lambda one: (not one.cell.holds_sla, -one.cell.correct_predictions_in_sla_per_s))
-    rows = [("as it is", *(("",) * (len(keys) - 1)), *_figures(base, base))]
+    rows = [("plan", *(("",) * (len(keys) - 1)), *_figures(base, base))]
     rows += [(*(_shown(value) for value in one.values), *_figures(one.cell, base)) for one in ordered[:_SHOWN]]
     headings = [key.replace(".", ".\n") for key in keys]
     columns: tuple[str, ...] = (*headings, "SLA, verdict", "p99", "late", "right in\nSLA/s", "change", "$/h")
@@ -113,7 +131,7 @@ def _show(axes: "Sequence[Axis]", base: "GridCell", found: "Sequence[WhatIf]") -
     # Text gives way on a narrow terminal, down to the longest word of a column; figures stay whole.
     least = [_longest_word([heading, *(row[place] for row in rows)]) for place, heading in enumerate(headings)]
     print_table(
-        f"{len(found)} what-ifs, the best first",
+        f"{format_items(len(found), 'what-if')}, the best first, below the plan as it is",
         columns,
         rows,
         text_columns=len(keys) + 1,
@@ -123,7 +141,7 @@ def _show(axes: "Sequence[Axis]", base: "GridCell", found: "Sequence[WhatIf]") -
     left = len(found) - min(len(found), _SHOWN)
     remarks = [f"{held} of {len(found)} hold their SLA"]
     remarks += [f"{unknown} with too few queries to tell"] if unknown else []
-    remarks += [f"{left} more are in --out and --json"] if left else []
+    remarks += [f"{left} more in --out and --json"] if left else []
     print_lines(["; ".join(remarks)])
 
 

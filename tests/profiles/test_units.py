@@ -6,7 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profiles.errors import InputError
-from profiles.units import BYTES_PER_UNIT, format_bytes, format_count, format_joules, format_ms, parse_bytes
+from profiles.units import (
+    BYTES_PER_UNIT,
+    format_bytes,
+    format_count,
+    format_items,
+    format_joules,
+    format_ms,
+    parse_bytes,
+)
 
 
 @pytest.mark.parametrize(
@@ -65,3 +73,8 @@ def test_latencies_read_in_their_best_unit(ms: float, text: str) -> None:
 )
 def test_energies_have_the_unit_that_reads_best(energy_j: float, text: str) -> None:
     assert format_joules(energy_j) == text
+
+
+def test_items_are_counted_in_their_number() -> None:
+    assert [format_items(count, "time") for count in (0, 1, 2000)] == ["0 times", "1 time", "2,000 times"]
+    assert [format_items(count, "query") for count in (1, 3)] == ["1 query", "3 queries"]

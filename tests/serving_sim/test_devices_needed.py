@@ -79,7 +79,7 @@ def test_an_sla_that_nothing_meets_is_told_with_the_gap() -> None:
 def test_a_rate_beyond_the_most_replicas_is_told_with_what_they_hold() -> None:
     found = devices_needed(priced(), 1e6, "table-switch", most=2, queries=2_000)
     assert found.tried == 0
-    assert "2 replicas of each device hold the SLA up to" in found.note
+    assert "with 2 replicas of each device the SLA holds up to" in found.note
 
 
 def test_a_device_of_none_goes_with_its_paths_and_replicas_multiply() -> None:

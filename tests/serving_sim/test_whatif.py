@@ -43,7 +43,7 @@ def test_a_cache_grows_by_a_factor() -> None:
     _, found = explore(cached, [Axis(key="cache", values=(0.5, 1.0))])
     assert len(found) == 2
     for factor in (-1, float("nan"), float("inf")):
-        with pytest.raises(InputError, match="cache: must be finite and >= 0"):
+        with pytest.raises(InputError, match=f"vary cache={factor}: must be finite and >= 0"):
             explore(cached, [Axis(key="cache", values=(factor,))])
 
 
@@ -51,10 +51,11 @@ def test_a_cache_grows_by_a_factor() -> None:
     ("axes", "complaint"),
     [
         ([Axis(key="fail", values=("tpu",))], "tpu"),
-        ([Axis(key="cache", values=(0.5,))], "has no caches"),
-        ([Axis(key="workload.nothing", values=(1,))], "nothing"),
-        ([Axis(key="qsp", values=(1,))], r"vary: unknown name 'qsp' \(did you mean 'qps'\?\); known: add, cache"),
-        ([Axis(key="qps", values=("many",))], "qps: must be a number"),
+        ([Axis(key="cache", values=(0.5,))], r"^vary cache=0\.5: the plan has no caches"),
+        ([Axis(key="workload.nothing", values=(1,))], r"^vary workload\.nothing=1: unknown name 'nothing'; known: arr"),
+        ([Axis(key="devices.gpu.servers", values=(0,))], r"^vary devices\.gpu\.servers=0: devices\.1\.servers: must"),
+        ([Axis(key="qsp", values=(1,))], r"vary qsp: unknown name 'qsp' \(did you mean 'qps'\?\); known: add, cache"),
+        ([Axis(key="qps", values=("many",))], "^vary qps=many: must be a number"),
         ([Axis(key="qps", values=(1,)), Axis(key="qps", values=(2,))], "come more than once"),
         ([Axis(key="qps", values=tuple(range(1, 500))), Axis(key="sla_ms", values=tuple(range(1, 500)))], "at most"),
     ],

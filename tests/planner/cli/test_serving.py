@@ -91,6 +91,11 @@ def test_a_rate_to_hold_is_named_by_its_option(plan_file: str, capsys: pytest.Ca
     assert capsys.readouterr().err == "error: --for-qps: must be finite and > 0, but got -5.0\n"
 
 
+def test_a_capacity_takes_no_rate(plan_file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["capacity", plan_file, "--qps", "500"]) == 2
+    assert "every rate is tried, whatever the plan's; --for-qps finds what devices" in capsys.readouterr().err
+
+
 def test_a_folder_that_cannot_be_made_is_told_of_at_once(plan_file: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["simulate", plan_file, "--out", "/dev/null/x"]) == 1
     assert capsys.readouterr().err == "error: --out: /dev/null/x: cannot make the folder: Not a directory\n"

@@ -20,7 +20,8 @@ def plan(tmp_path: Path) -> str:
 def test_a_table_shows_the_best_first_beside_the_plan_as_it_is(plan: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["whatif", plan, "--vary", "qps=200,4000", "--vary", "add=,gpu"]) == 0
     printed = capsys.readouterr().out
-    assert "as it is" in printed
+    assert printed.startswith("4 what-ifs, the best first, below the plan as it is")
+    assert printed.splitlines()[3].startswith(" plan ")
     assert "of 4 hold their SLA" in printed
     assert printed.index(" 4000") != printed.index(" 200")
 
@@ -80,6 +81,19 @@ def test_a_folder_receives_tables_and_a_page(plan: str, tmp_path: Path, capsys: 
 def test_nothing_that_varies_is_bad_input(plan: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["whatif", plan]) == 2
     assert "name what varies" in capsys.readouterr().err
+
+
+def test_complaints_name_the_option_or_the_file(plan: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    grid = tmp_path / "grid.toml"
+    grid.write_text("[vary]\nsla_ms = [5, -1]\n", encoding="utf-8")
+    for arguments, complaint in (
+        (["--vary", "fail=tpu"], "error: --vary fail=tpu: unknown name 'tpu' "),
+        (["--vary", "qps=1,1"], "error: --vary qps: values must differ"),
+        (["--vary", "qps=9", "--vary", "nothing=1"], "error: --vary nothing: unknown name 'nothing'"),
+        ([str(grid)], f"error: {grid}: vary sla_ms=-1: must be finite and > 0"),
+    ):
+        assert run(["whatif", plan, *arguments]) == 2
+        assert complaint in capsys.readouterr().err
 
 
 def test_a_simulation_loads_only_what_it_needs(plan: str) -> None:
