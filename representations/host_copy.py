@@ -2,7 +2,7 @@
 
 A forward pass of `HostCopy` is one such trip. On a machine whose device is its processor the copy goes into a buffer
 that was allocated before, as a driver's would into one that is pinned: packing and a copy in memory are then measured,
-no link. Elsewhere the link is priced by its published bandwidth and latency.
+no link.
 """
 
 from typing import Literal, get_args

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.cost_model.candidates import Candidates, DenseSpec, Index, candidates_of
-from planner.cost_model.composition import CostModel, input_bytes
+from planner.cost_model.composition import CostModel
 from planner.cost_model.context import IDENTITY, Context
 from planner.cost_model.estimates import Floats, HasResidencyLimits
 from planner.cost_model.features import BYTES_PER_MIB
+from planner.cost_model.host_inputs import inputs_of
 from planner.cost_model.parts import (
     COLUMNS,
     FAMILIES,
@@ -246,16 +247,16 @@ class CandidatePredictor:
             displaced_bytes=table_bytes * np.log1p(traffic_bytes / BYTES_PER_MIB),
         )
         mean, low, high = self._context.place_bounds((mean, low, high), counts)
-        inputs = np.array([input_bytes(candidates.features, candidates.dense_features, self._batch)])
-        transfer = self._model.transfer_ms(inputs)
-        mean, busy_w = mean + transfer, self._model.busy_w
+        inputs = inputs_of(candidates.features, candidates.dense_features, self._batch)
+        transfer = self._model.transfer([inputs])
+        mean, busy_w = mean + transfer.mean_ms, self._model.busy_w
         return CandidateCosts(
             device=self._device,
             batch=self._batch,
             mean_ms=mean,
-            low_ms=low + transfer,
-            high_ms=high + transfer,
-            extrapolated=extrapolated > 0,
+            low_ms=low + transfer.low_ms,
+            high_ms=high + transfer.high_ms,
+            extrapolated=(extrapolated > 0) | transfer.extrapolated,
             flops=flops.copy(),
             parameter_bytes=(own_bytes + shared_N).astype(np.int64),
             energy_j=None if busy_w is None else busy_w * mean / MS_PER_S,

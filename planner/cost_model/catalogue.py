@@ -10,9 +10,10 @@ import numpy as np
 from planner.cost_model.chips import ChipLayout, layout_of, residency_limits
 from planner.cost_model.device_roof import DeviceRoof
 from planner.cost_model.eager import launches_of, unfused_bytes
-from planner.cost_model.estimates import Estimates, Floats, LatencyProvenance
+from planner.cost_model.estimates import Estimates, LatencyProvenance
 from planner.cost_model.features import WorkFormula
-from planner.cost_model.host_link import host_link_ms
+from planner.cost_model.host_inputs import HostInputs
+from planner.cost_model.host_link import published_trip
 from planner.cost_model.scatter import Scatter
 from profiles.component import Component, Work
 from profiles.errors import InputError
@@ -115,9 +116,9 @@ class RooflineDeviceModel:
             extrapolated=np.zeros(len(components), dtype=np.bool_),
         )
 
-    def transfer_ms(self, input_bytes: Floats) -> Floats:
+    def transfer(self, inputs: Sequence[HostInputs]) -> Estimates:
         """The link's latency plus the bytes over its bandwidth; zeros for a device without a host link."""
-        return host_link_ms(self.hardware, input_bytes)
+        return published_trip(self.hardware, inputs)
 
     @property
     def roof(self) -> DeviceRoof:

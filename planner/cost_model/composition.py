@@ -8,16 +8,16 @@ import numpy as np
 from planner.cost_model.context import IDENTITY, Context
 from planner.cost_model.estimates import DeviceModel, Estimates, Floats, LatencyProvenance, worst_provenance
 from planner.cost_model.features import WorkFormula
+from planner.cost_model.host_inputs import HostInputs, inputs_of
 from planner.cost_model.pass_counts import PassCounts, joined, pass_counts
 from planner.cost_model.traffic import in_context
 from profiles.component import Work
 from profiles.errors import InputError, UnknownNameError
 from profiles.units import MS_PER_S
 from representations.components import PlacedComponent, components_of, work_of
-from representations.specs import BYTES_PER_FLOAT, Feature, ModelSpec
-from representations.work import BYTES_PER_ID
+from representations.specs import ModelSpec
 
-__all__ = ["HOST_LINK", "ComponentLatency", "CostModel", "ModelLatency", "input_bytes"]
+__all__ = ["HOST_LINK", "ComponentLatency", "CostModel", "ModelLatency"]
 
 HOST_LINK = "host_link"
 
@@ -26,7 +26,8 @@ HOST_LINK = "host_link"
 class ComponentLatency:
     """One component of a model at one batch of the model; `share` is of the model's latency at that batch.
 
-    The row of path and kind `host_link` is the transfer of the inputs to the device.
+    The row of path and kind `host_link` is the transfer of the inputs to the device: `estimated` where it rests on the
+    published link, else as measured copies to it say.
     """
 
     path: str
@@ -108,9 +109,9 @@ class CostModel:
             InputError: no batch.
         """
         placed = [components_of(spec, batch, zipf=zipf) for batch in batches]
-        inputs = [input_bytes(spec.features, spec.dense_features, batch) for batch in batches]
+        inputs = [inputs_of(spec.features, spec.dense_features, batch) for batch in batches]
         resident = spec.parameter_bytes if resident_bytes is None else resident_bytes
-        return self.predict_placed(placed, batches, device, input_bytes=inputs, resident_bytes=resident)
+        return self.predict_placed(placed, batches, device, inputs=inputs, resident_bytes=resident)
 
     def predict_placed(
         self,
@@ -118,10 +119,10 @@ class CostModel:
         batches: Sequence[int],
         device: str,
         *,
-        input_bytes: Sequence[float],
+        inputs: Sequence[HostInputs],
         resident_bytes: int,
     ) -> ModelLatency:
-        """Latency of a model by its components at each batch, with the bytes of its inputs there.
+        """Latency of a model by its components at each batch, with its inputs there.
 
         Raises:
             UnknownNameError: an unknown device, or a component that its model has never seen.
@@ -136,7 +137,7 @@ class CostModel:
         distinct = {component: i for i, component in enumerate(distinct)}
         alone = model.predict(tuple(distinct), resident_bytes=resident_bytes)
         works = [self.work(component) for component in distinct]
-        transfer = model.transfer_ms(np.array(input_bytes, dtype=np.float64))
+        transfer = model.transfer(inputs)
         parts = [_priced(one, [distinct[part.component] for part in one], alone, works, context) for one in placed]
         return _composed(device, batches, parts, transfer, model.busy_w)
 
@@ -160,16 +161,16 @@ def _priced(
 
 
 def _composed(
-    device: str, batches: Sequence[int], priced: Sequence[_Priced], transfer: Floats, busy_w: float | None
+    device: str, batches: Sequence[int], priced: Sequence[_Priced], transfer: Estimates, busy_w: float | None
 ) -> ModelLatency:
-    mean = np.array([one.estimates.mean_ms.sum() for one in priced]) + transfer
-    low = np.array([one.estimates.low_ms.sum() for one in priced]) + transfer
-    high = np.array([one.estimates.high_ms.sum() for one in priced]) + transfer
+    mean = np.array([one.estimates.mean_ms.sum() for one in priced]) + transfer.mean_ms
+    low = np.array([one.estimates.low_ms.sum() for one in priced]) + transfer.low_ms
+    high = np.array([one.estimates.high_ms.sum() for one in priced]) + transfer.high_ms
     rows: list[ComponentLatency] = []
-    for batch, one, link_ms, total_ms in zip(batches, priced, transfer.tolist(), mean.tolist(), strict=True):
+    for place, (batch, one, total_ms) in enumerate(zip(batches, priced, mean.tolist(), strict=True)):
         rows += [_row(one, i, batch, total_ms) for i in range(len(one.placed))]
-        if link_ms > 0:
-            rows.append(_link_row(batch, link_ms, total_ms))
+        if transfer.mean_ms[place] > 0:
+            rows.append(_link_row(transfer, place, batch, total_ms))
     return ModelLatency(
         device=device,
         batches=tuple(batches),
@@ -200,23 +201,17 @@ def _row(priced: _Priced, place: int, batch: int, total_ms: float) -> ComponentL
     )
 
 
-def _link_row(batch: int, link_ms: float, total_ms: float) -> ComponentLatency:
+def _link_row(transfer: Estimates, place: int, batch: int, total_ms: float) -> ComponentLatency:
     return ComponentLatency(
         path=HOST_LINK,
         kind=HOST_LINK,
         batch=batch,
-        mean_ms=link_ms,
-        low_ms=link_ms,
-        high_ms=link_ms,
-        share=link_ms / total_ms,
-        provenance="estimated",
-        extrapolated=False,
+        mean_ms=float(transfer.mean_ms[place]),
+        low_ms=float(transfer.low_ms[place]),
+        high_ms=float(transfer.high_ms[place]),
+        share=float(transfer.mean_ms[place]) / total_ms,
+        provenance=transfer.provenance[place],
+        extrapolated=bool(transfer.extrapolated[place]),
         flops=0.0,
         bytes_moved=0.0,
     )
-
-
-def input_bytes(features: Sequence[Feature], dense_features: int, batch: int) -> float:
-    """Bytes of the dense features and ids of a pass."""
-    ids = sum(feature.pooling for feature in features)
-    return batch * (dense_features * BYTES_PER_FLOAT + ids * BYTES_PER_ID)

@@ -7,6 +7,7 @@ from typing import Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.cost_model.host_inputs import HostInputs
 from planner.cost_model.scatter import Scatter
 from profiles.component import Component
 
@@ -75,8 +76,8 @@ class DeviceModel(Protocol):
         """
         ...
 
-    def transfer_ms(self, input_bytes: Floats) -> Floats:
-        """Time to bring a query's inputs to the device; zeros for the processor that holds them already."""
+    def transfer(self, inputs: Sequence[HostInputs]) -> Estimates:
+        """Time to bring the inputs of each pass to the device; zeros for the processor that holds them already."""
         ...
 
 

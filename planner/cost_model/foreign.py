@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from planner.cost_model.composition import CostModel, ModelLatency
+from planner.cost_model.host_inputs import HostInputs
 from planner.cost_model.parts import exponent_of
 from planner.cost_model.traffic import in_pass
 from profiles.component import Component, make_component
@@ -21,7 +22,7 @@ from representations.work import BYTES_PER_ID
 if TYPE_CHECKING:
     from torch import nn
 
-__all__ = ["components_of_module", "input_bytes_per_sample", "predict_module"]
+__all__ = ["components_of_module", "inputs_of_module", "predict_module"]
 
 Zipf = Mapping[str, float] | float
 
@@ -68,13 +69,12 @@ def predict_module(
     placed = [
         components_of_module(module, batch, pooling=pooling, zipf=zipf, behind_pass=behind_pass) for batch in batches
     ]
-    inputs = [batch * input_bytes_per_sample(module, pooling) for batch in batches]
     tensors = [*module.parameters(), *module.buffers()]
     return cost_model.predict_placed(
         placed,
         batches,
         device,
-        input_bytes=inputs,
+        inputs=[inputs_of_module(module, batch, pooling) for batch in batches],
         resident_bytes=sum(one.numel() * one.element_size() for one in tensors),
     )
 
@@ -98,7 +98,7 @@ class _Walk:
         else:
             raise InputError(
                 f"{f'module {path!r}' if path else 'model'}: nothing is known of the cost of a {name}; known: "
-                f"{', '.join(sorted((*_KNOWN, *_CONTAINERS)))}"
+                f"{', '.join(sorted((*_KNOWN, *_CONTAINERS)))}; `recplan profile` measures a model of any modules"
             )
 
     def children(self, path: str, module: Any) -> Iterator[PlacedComponent]:
@@ -184,16 +184,16 @@ def _of(values: Mapping[str, float] | float, name: str) -> float:
     return float(values.get(name, 1.0) if isinstance(values, Mapping) else values)
 
 
-def input_bytes_per_sample(module: Any, pooling: Mapping[str, float] | float) -> float:
-    """Bytes per sample of what the first linear layer reads, and of all ids."""
+def inputs_of_module(module: Any, batch: int, pooling: Mapping[str, float] | float) -> HostInputs:
+    """What the first linear layer reads, and all ids."""
     from torch import nn
 
     first = next((one for one in module.modules() if isinstance(one, nn.Linear)), None)
     bags = [one for one in module.modules() if _class_name(one) == _EMBEDDING_BAGS]
-    ids = sum(
-        _of(pooling, name) for bag in bags for config in bag.embedding_bag_configs() for name in config.feature_names
-    )
-    return (first.in_features if first else 0) * BYTES_PER_FLOAT + ids * BYTES_PER_ID
+    names = [name for bag in bags for config in bag.embedding_bag_configs() for name in config.feature_names]
+    ids_bytes = sum(_of(pooling, name) for name in names) * BYTES_PER_ID
+    dense_bytes = (first.in_features if first else 0) * BYTES_PER_FLOAT
+    return HostInputs(batch=batch, tables=len(names), sent_bytes=batch * (dense_bytes + ids_bytes))
 
 
 _EMBEDDING_BAGS = "torchrec.modules.embedding_modules.EmbeddingBagCollection"

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from planner.cost_model.estimates import Estimates, Floats, LatencyProvenance
+from planner.cost_model.estimates import Estimates, LatencyProvenance
 from planner.cost_model.family import FamilyModel
 from planner.cost_model.features import WorkFormula, family_of
-from planner.cost_model.host_link import host_link_ms
+from planner.cost_model.host_inputs import HostInputs
+from planner.cost_model.host_link import copied, copy_layout, copy_notes, no_trip, published_trip
 from planner.cost_model.lazy_families import LazyFamilies
 from planner.cost_model.plausibility import plausibility_notes, require_possible
 from planner.cost_model.scatter import Scatter
@@ -80,11 +81,16 @@ class FittedDeviceModel:
             mean_ms=mean, low_ms=low, high_ms=high, provenance=tuple(provenance), extrapolated=extrapolated
         )
 
-    def transfer_ms(self, input_bytes: Floats) -> Floats:
-        """Over the catalogue's host link: rows are measured with inputs in place. Zeros on this machine's processor."""
+    def transfer(self, inputs: Sequence[HostInputs]) -> Estimates:
+        """As measured copies to the device say, else over the catalogue's host link: all other rows are measured with
+        inputs in place. Zeros on this machine's processor.
+        """
         if self.hardware is None or self.hardware.is_local:
-            return np.zeros(len(input_bytes))
-        return host_link_ms(self.hardware, input_bytes)
+            return no_trip(len(inputs))
+        layout = copy_layout(self.families)
+        if layout is None:
+            return published_trip(self.hardware, inputs)
+        return self.predict([copied(one, layout) for one in inputs])
 
     def only(self, names: Collection[str]) -> "FittedDeviceModel":
         """The same model as if none but these families had been measured."""
@@ -121,6 +127,7 @@ def fit_device_model(
         "latencies are 25th percentiles of warm calls",
         *rows.notes,
         *plausibility_notes(rows, worked, limits),
+        *(copy_notes(rows.components) if hardware is not None and not hardware.is_local else ()),
         *scatter.notes,
     )
     return FittedDeviceModel(

@@ -16,9 +16,10 @@ import numpy as np
 from planner.cost_model.accuracy import ErrorSummary, summarise_errors
 from planner.cost_model.device_roof import DeviceRoof
 from planner.cost_model.eager import launches_of
-from planner.cost_model.estimates import DeviceModel, Estimates, Floats, LatencyProvenance
+from planner.cost_model.estimates import DeviceModel, Estimates, LatencyProvenance
 from planner.cost_model.features import WorkFormula, family_of
-from planner.cost_model.host_link import host_link_ms
+from planner.cost_model.host_inputs import HostInputs
+from planner.cost_model.host_link import COPY, published_trip
 from planner.cost_model.intervals import half_width
 from planner.cost_model.model import FittedDeviceModel
 from planner.cost_model.scatter import Scatter
@@ -93,7 +94,7 @@ class TransferredDeviceModel:
         """From what it was transferred, and how far to trust it."""
         how = f"{self.hardware.name}: estimated from the utilisation measured on {self.source_name}"
         found = "".join(
-            f", which is {one.errors.mape:.0%} off where it is carried to {name} and held against its measurements"
+            f", which is {100 * one.errors.mape:.0f} % off where it is carried to {name} and held against its rows"
             for name, one in self.checks.items()
         )
         return (f"{how}{found}; intervals are a factor of {math.exp(self.half_width):.2g} wider either way",)
@@ -122,9 +123,9 @@ class TransferredDeviceModel:
             extrapolated=known.extrapolated,
         )
 
-    def transfer_ms(self, input_bytes: Floats) -> Floats:
+    def transfer(self, inputs: Sequence[HostInputs]) -> Estimates:
         """Over the catalogue's host link."""
-        return host_link_ms(self.hardware, input_bytes)
+        return published_trip(self.hardware, inputs)
 
     def _launches(self, component: Component) -> int:
         return 1 if self.hardware.family == "cpu" else launches_of(component)
@@ -149,13 +150,14 @@ def transfer_error(
     """How far the target's measured rows are from what the source's utilisation says of them.
 
     `roofs` are the source's and the target's, what each achieved by default. Rows of families that the source has not
-    measured are left out.
+    measured are left out, and so are copies to a device, which take its link.
 
     Raises:
         InputError: the two have no family in common.
     """
     before, after = roofs or (achieved_roof(source), achieved_roof(target))
-    rows = [i for i, one in enumerate(target.rows.components) if family_of(one) in source.families]
+    known = source.families
+    rows = [i for i, one in enumerate(target.rows.components) if family_of(one) in known and one.kind != COPY]
     if not rows:
         raise InputError("transfer: the two devices have no measured family in common")
     components = [target.rows.components[i] for i in rows]

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from planner.cost_model.estimates import Estimates, Floats, LatencyProvenance
+from planner.cost_model.estimates import Estimates, LatencyProvenance
 from planner.cost_model.features import family_of
+from planner.cost_model.host_inputs import HostInputs
 from planner.cost_model.model import FittedDeviceModel
 from planner.cost_model.scatter import Scatter
 from profiles.component import Component
@@ -60,9 +61,9 @@ class UnseenDeviceModel:
             mean_ms=mean, low_ms=low, high_ms=high, provenance=tuple(provenance), extrapolated=extrapolated
         )
 
-    def transfer_ms(self, input_bytes: Floats) -> Floats:
+    def transfer(self, inputs: Sequence[HostInputs]) -> Estimates:
         """The fitted model's."""
-        return self.fitted.transfer_ms(input_bytes)
+        return self.fitted.transfer(inputs)
 
     def _held_out_places(self, components: Sequence[Component]) -> dict[tuple[str, int], list[int]]:
         places: dict[tuple[str, int], list[int]] = {}

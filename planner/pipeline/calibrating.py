@@ -10,6 +10,7 @@ from planner.progress import Progress
 from profiles.devices import resolve_device
 from profiles.errors import InputError
 from profiles.executors import Executor
+from profiles.hardware import LOCAL_CPU
 from profiles.shipped import SHIPPED_FOLDER, ship
 from profiles.store import ProfileStore
 from profiles.sweep_options import SweepOptions
@@ -37,7 +38,7 @@ _VISITS = SweepOptions(
 class Calibration:
     """What to measure: the device, its threads, a budget of seconds and points, and some kinds instead of all.
 
-    `training` adds backward passes and optimizers' steps.
+    `training` adds backward passes and optimizers' steps. Of an accelerator copies to it are measured as well.
     """
 
     device: str = "cpu"
@@ -58,7 +59,8 @@ class Calibration:
     @property
     def spaces(self) -> tuple[SamplingSpace, ...]:
         """What is sampled; an `UnknownNameError` where there is no space of a kind."""
-        return calibration_spaces(self.kinds, training=self.training, what="--kind")
+        is_remote = self.device not in ("cpu", LOCAL_CPU)
+        return calibration_spaces(self.kinds, training=self.training, copies=is_remote, what="--kind")
 
     def first_of(self, families: int) -> int:
         """How many points of each of so many families fill its space first: fewer where seconds are short."""
@@ -84,7 +86,7 @@ def calibrate(
     with progress.stage(f"calibrating {device} for up to {calibration.seconds:g} s") as stage:
 
         def tell(now: SamplingProgress) -> None:
-            worst = "" if now.worst_error is None else f", worst {now.worst} at {now.worst_error:.1%}"
+            worst = "" if now.worst_error is None else f", worst {now.worst} at {100 * now.worst_error:.1f} %"
             note = f"round {now.round}, {now.open_families} of {len(spaces)} families{worst}"
             stage.update(now.sweep.done, now.sweep.total, note)
 

@@ -184,7 +184,7 @@ def _predicted(
         [placed],
         (batch,),
         device.name,
-        input_bytes=[subject.input_bytes(batch)],
+        inputs=[subject.inputs(batch)],
         resident_bytes=subject.parameter_bytes,
     )
     return latency, energy_of(latency, model, sourced.measured_w)

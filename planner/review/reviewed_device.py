@@ -5,8 +5,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from planner.cost_model.estimates import DeviceModel, Estimates, Floats, LatencyProvenance
+from planner.cost_model.estimates import DeviceModel, Estimates, LatencyProvenance
 from planner.cost_model.features import family_of
+from planner.cost_model.host_inputs import HostInputs
 from planner.cost_model.model import FittedDeviceModel
 from planner.cost_model.plausibility import fit_notes, plausibility_notes, row_notes
 from planner.cost_model.scatter import Scatter
@@ -101,9 +102,9 @@ class ReviewedDeviceModel:
             mean_ms=mean, low_ms=low, high_ms=high, provenance=tuple(provenance), extrapolated=extrapolated
         )
 
-    def transfer_ms(self, input_bytes: Floats) -> Floats:
+    def transfer(self, inputs: Sequence[HostInputs]) -> Estimates:
         """The fitted model's."""
-        return self.fitted.transfer_ms(input_bytes)
+        return self.fitted.transfer(inputs)
 
 
 def cut_to_fit(component: Component, work: Callable[[Component], Work], budget_bytes: int) -> Component:

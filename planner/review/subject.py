@@ -11,6 +11,7 @@ from representations.specs import ModelSpec
 if TYPE_CHECKING:
     from torch import nn
 
+    from planner.cost_model.host_inputs import HostInputs
     from planner.cost_model.memory import ModelMemory
     from planner.study import DeviceSection
 
@@ -23,7 +24,7 @@ Zipf = Mapping[str, float] | float
 class Subject:
     """A model under review.
 
-    `place` gives its components at a batch, `input_bytes` what a host must send for one. `memory` predicts the peak of
+    `place` gives its components at a batch, `inputs` what a host must send for it. `memory` predicts the peak of
     a forward pass, where the model is one of a spec. `batch` and `devices` are what is looked at where nobody says
     otherwise; `notes` are for the reader.
     """
@@ -32,7 +33,7 @@ class Subject:
     batch: int
     parameter_bytes: int
     place: Callable[[int], tuple[PlacedComponent, ...]]
-    input_bytes: Callable[[int], float]
+    inputs: "Callable[[int], HostInputs]"
     memory: "Callable[[int], ModelMemory] | None" = None
     devices: "tuple[DeviceSection, ...]" = ()
     notes: tuple[str, ...] = ()
@@ -51,7 +52,7 @@ def subject_of_spec(
     notes: tuple[str, ...] = (),
 ) -> Subject:
     """A model of ours; `zipf` is the exponent of the ids, for all features or by name."""
-    from planner.cost_model.composition import input_bytes
+    from planner.cost_model.host_inputs import inputs_of
     from planner.cost_model.memory import forward_memory
 
     return Subject(
@@ -59,7 +60,7 @@ def subject_of_spec(
         batch=batch,
         parameter_bytes=spec.parameter_bytes,
         place=lambda samples: components_of(spec, samples, zipf=zipf),
-        input_bytes=lambda samples: input_bytes(spec.features, spec.dense_features, samples),
+        inputs=lambda samples: inputs_of(spec.features, spec.dense_features, samples),
         memory=lambda samples: forward_memory(spec, samples),
         devices=devices,
         notes=notes,
@@ -80,17 +81,16 @@ def subject_of_module(
     Raises:
         InputError: a module of a class whose cost is not known; names its path and class.
     """
-    from planner.cost_model.foreign import components_of_module, input_bytes_per_sample
+    from planner.cost_model.foreign import components_of_module, inputs_of_module
 
     # What cannot be mapped should be found out before anything is measured.
     components_of_module(module, batch, pooling=pooling, zipf=zipf)
     tensors = [*module.parameters(), *module.buffers()]
-    per_sample = input_bytes_per_sample(module, pooling)
     return Subject(
         name=name,
         batch=batch,
         parameter_bytes=sum(tensor.numel() * tensor.element_size() for tensor in tensors),
         place=lambda samples: components_of_module(module, samples, pooling=pooling, zipf=zipf),
-        input_bytes=lambda samples: samples * per_sample,
+        inputs=lambda samples: inputs_of_module(module, samples, pooling),
         notes=notes,
     )

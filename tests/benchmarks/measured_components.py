@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from planner.cost_model.composition import CostModel
-from planner.cost_model.estimates import DeviceModel, Estimates, Floats, LatencyProvenance
+from planner.cost_model.estimates import DeviceModel, Estimates, LatencyProvenance
+from planner.cost_model.host_inputs import HostInputs
 from planner.cost_model.scatter import Scatter
 from profiles.component import Component
 from profiles.store import ProfileStore
@@ -53,9 +54,9 @@ class MeasuredComponents:
         mean_ms = np.array([self.known.get(one, fitted.mean_ms[place]) for place, one in enumerate(components)])
         return replace(fitted, mean_ms=mean_ms, low_ms=mean_ms, high_ms=mean_ms)
 
-    def transfer_ms(self, input_bytes: Floats) -> Floats:
+    def transfer(self, inputs: Sequence[HostInputs]) -> Estimates:
         """As fitted."""
-        return self.fitted.transfer_ms(input_bytes)
+        return self.fitted.transfer(inputs)
 
     def _measure(self, components: Sequence[Component]) -> None:
         if not components:

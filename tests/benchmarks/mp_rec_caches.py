@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from planner.cost_model.composition import CostModel, input_bytes
+from planner.cost_model.composition import CostModel
+from planner.cost_model.host_inputs import inputs_of
 from profiles.component import Component, make_component
 from representations.components import PlacedComponent, components_of
 from representations.embedding_components import elementwise, linear
@@ -88,13 +89,11 @@ def _cached(
     path: Path, spec: ModelSpec, cost_model: CostModel, cache: MpCache, zipf: float, resident_bytes: int
 ) -> Path:
     entries, sizes = cache.entries(spec), path.latency.sizes
-    inputs = [input_bytes(spec.features, spec.dense_features, size) for size in sizes]
+    inputs = [inputs_of(spec.features, spec.dense_features, size) for size in sizes]
 
     def row_ms(share: float) -> tuple[float, ...]:
         placed = [tuple(_components(spec, size, share, entries, cache.centroids, zipf)) for size in sizes]
-        predicted = cost_model.predict_placed(
-            placed, sizes, path.device, input_bytes=inputs, resident_bytes=resident_bytes
-        )
+        predicted = cost_model.predict_placed(placed, sizes, path.device, inputs=inputs, resident_bytes=resident_bytes)
         return tuple(np.maximum.accumulate(predicted.mean_ms).tolist())
 
     if entries == 0:

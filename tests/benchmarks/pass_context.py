@@ -12,6 +12,7 @@ import numpy as np
 
 from planner.cost_model.composition import CostModel
 from planner.cost_model.context import Context, WholeSums, fit_context
+from planner.cost_model.host_inputs import inputs_of
 from planner.cost_model.model import FittedDeviceModel, fit_device_model
 from planner.cost_model.pass_counts import joined
 from planner.cost_model.traffic import in_pass
@@ -81,8 +82,9 @@ def _sums(
     cost_model = CostModel(models={"here": fitted})
     measured, bounds, counts, models = [], [], [], []
     for number, (spec, placed) in enumerate(parts.items()):
+        inputs = [inputs_of(spec.features, spec.dense_features, batch) for batch in _BATCHES]
         latency = cost_model.predict_placed(
-            placed, _BATCHES, "here", input_bytes=[0.0] * len(placed), resident_bytes=spec.parameter_bytes
+            placed, _BATCHES, "here", inputs=inputs, resident_bytes=spec.parameter_bytes
         )
         names = [whole.component(spec, batch).spec() for batch in _BATCHES]
         measured += [measured_ms[name, batch] for name, batch in zip(names, _BATCHES, strict=True)]

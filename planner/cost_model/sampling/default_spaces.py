@@ -21,19 +21,23 @@ _FUNCTIONS = ("relu", "mish", "sigmoid", "batch_norm", "add", "multiply")
 
 
 def calibration_spaces(
-    kinds: Iterable[str] | None = None, *, training: bool = False, what: str = "component kind"
+    kinds: Iterable[str] | None = None,
+    *,
+    training: bool = False,
+    copies: bool = False,
+    what: str = "component kind",
 ) -> tuple[SamplingSpace, ...]:
     """Spaces of every family that a calibration measures, or of some kinds; with their training passes if wanted.
 
-    No prediction rests on the trip of ids to a device: it is measured where its kind is named. `what` is the option
-    that complaints name.
+    The trip of ids to a device, on which predictions of accelerators rest, is measured with `copies` or where its kind
+    is named. `what` is the option that complaints name.
 
     Raises:
         UnknownNameError: there is no space of that kind.
     """
     usual = (*_forward(), *(_training() if training else ()))
     if kinds is None:
-        return usual
+        return (*usual, *(_copies() if copies else ()))
     spaces, wanted = (*usual, *_copies()), tuple(kinds)
     known = {space.kind for space in spaces}
     for kind in wanted:

@@ -60,6 +60,11 @@ def test_a_short_calibration_begins_with_fewer_points() -> None:
     assert Calibration(first=4).first_of(20) == 4
 
 
+def test_copies_are_measured_of_a_device_that_they_must_reach() -> None:
+    there, here = ({space.kind for space in Calibration(device=name).spaces} for name in ("h200", "local-cpu"))
+    assert there - here == {"host_to_device"}
+
+
 def test_the_suite_prints_what_is_achieved(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     body = body_of(capsys, "--suite", "--quick", "--out", str(tmp_path))
     assert {"name", "median_ms", "flops_per_s", "bytes_per_s", "flops_share"} <= set(body["rows"][0])

@@ -5,6 +5,7 @@ import pytest
 
 from planner.cost_model.catalogue import RooflineDeviceModel
 from planner.cost_model.eager import launches_of, unfused_bytes
+from planner.cost_model.host_inputs import HostInputs
 from profiles.component import Component, make_component
 from profiles.errors import InputError
 from profiles.hardware import get_hardware, local_cpu
@@ -83,9 +84,10 @@ def test_everything_is_estimated_within_the_assumed_factor() -> None:
 
 def test_inputs_cross_the_host_link_once() -> None:
     model = RooflineDeviceModel(hardware=get_hardware("v100"), work=work_of)
-    np.testing.assert_allclose(model.transfer_ms(np.array([0.0, 12e6])), [0.01, 1.01])
+    inputs = [HostInputs(batch=1, tables=1, sent_bytes=sent_bytes) for sent_bytes in (0.0, 12e6)]
+    np.testing.assert_allclose(model.transfer(inputs).mean_ms, [0.01, 1.01])
     unlinked = replace(get_hardware("v100"), host_link_bytes_per_s=None)
-    assert RooflineDeviceModel(hardware=unlinked, work=work_of).transfer_ms(np.array([1e9])).tolist() == [0.0]
+    assert RooflineDeviceModel(hardware=unlinked, work=work_of).transfer(inputs).mean_ms.tolist() == [0.0, 0.0]
 
 
 def test_power_is_the_studys_else_the_catalogues() -> None:

@@ -67,7 +67,8 @@ def test_with_two_measured_devices_the_error_of_the_transfer_is_measured() -> No
     assert near.half_width < far.half_width
     # What is three times slower than published is predicted to take a third: an error of two thirds.
     assert far.checks["new"].errors.mape == pytest.approx(2 / 3, abs=0.1)
-    assert f", which is {far.checks['new'].errors.mape:.0%} off where it is carried to new" in far.notes[0]
+    off = f"{100 * far.checks['new'].errors.mape:.0f} % off"
+    assert f", which is {off} where it is carried to new" in far.notes[0]
     known, sizes = far.source.predict(SIZES), far.predict(SIZES)
     width = np.log(sizes.high_ms / sizes.mean_ms) - np.log(known.high_ms / known.mean_ms)
     np.testing.assert_allclose(width, far.half_width)

@@ -6,12 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.cost_model.features import drivers_of
+from planner.cost_model.host_inputs import HostInputs
 from planner.cost_model.model import FittedDeviceModel, fit_device_model
-from profiles.component import make_component
+from profiles.component import Component, make_component
 from profiles.errors import UnknownNameError
 from profiles.hardware import get_hardware, local_cpu
 from representations.components import work_of
 from tests.planner.cost_model.synthetic import (
+    BATCHES,
+    FINGERPRINT,
     linears,
     profile_of,
     profiles_of,
@@ -137,5 +140,35 @@ def test_whole_models_timed_as_they_come_set_the_scatter_and_are_no_components()
 def test_a_measured_accelerator_keeps_its_host_link_and_this_machine_has_none() -> None:
     here = fit_device_model(profiles_of(linears([(8, 8)])), work_of, hardware=local_cpu())
     there = replace(here, hardware=get_hardware("v100"))
-    assert here.transfer_ms(np.array([1e9])).tolist() == [0.0]
-    np.testing.assert_allclose(there.transfer_ms(np.array([0.0, 12e6])), [0.01, 1.01])
+    inputs = [HostInputs(batch=8, tables=4, sent_bytes=sent_bytes) for sent_bytes in (0.0, 12e6)]
+    assert here.transfer(inputs).mean_ms.tolist() == [0.0, 0.0]
+    trips = there.transfer(inputs)
+    np.testing.assert_allclose(trips.mean_ms, [0.01, 1.01])
+    assert trips.provenance == ("estimated", "estimated")
+
+
+@pytest.mark.parametrize("layouts", [("combined",), ("per_table",), ("per_table", "combined")])
+def test_measured_copies_replace_the_published_link(layouts: tuple[str, ...]) -> None:
+    """20 us of launches for each tensor and 5 GB/s, where v100's published link has 10 us and 12 GB/s."""
+    copies = [copy(batch, tables, one) for batch in BATCHES for tables in (4, 16) for one in layouts]
+    v100 = replace(FINGERPRINT, device="v100")
+    profiles = [profile_of(one, copied_ms(one), fingerprint=v100) for one in copies]
+    model = fit_device_model(profiles, work_of, hardware=get_hardware("v100"))
+    layout = layouts[-1]
+    known, new = (HostInputs(batch=64, tables=tables, sent_bytes=128.0 * tables * 8) for tables in (4, 8))
+    trips = model.transfer([known, new])
+    truth_ms = [copied_ms(copy(64, tables, layout)) for tables in (4, 8)]
+    assert trips.provenance == ("measured", "predicted")
+    np.testing.assert_allclose(trips.mean_ms, truth_ms, rtol=0.15)
+    assert trips.low_ms[1] < trips.mean_ms[1] < trips.high_ms[1]
+    words = {"combined": "one tensor for all", "per_table": "two tensors for each table"}[layout]
+    assert f"inputs reach it as {words}, predicted from 10 measured copies" in model.notes
+
+
+def copy(batch: int, tables: int, layout: str) -> Component:
+    return make_component("host_to_device", batch, {"tables": tables, "ids_per_table": batch, "layout": layout})
+
+
+def copied_ms(component: Component) -> float:
+    launches = 2 * int(component["tables"]) if component["layout"] == "per_table" else 1
+    return 0.02 * launches + work_of(component).input_bytes / 5e9 * 1e3

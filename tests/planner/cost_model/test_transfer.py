@@ -6,6 +6,7 @@ import pytest
 
 from planner.cost_model.catalogue import RooflineDeviceModel
 from planner.cost_model.device_roof import DeviceRoof
+from planner.cost_model.host_inputs import HostInputs
 from planner.cost_model.model import FittedDeviceModel, fit_device_model
 from planner.cost_model.transfer import TransferredDeviceModel, achieved_roof, transfer_error
 from profiles.component import Component, make_component
@@ -88,7 +89,8 @@ def test_the_source_and_the_power_are_named() -> None:
         "xeon-e5-2680v4: estimated from the utilisation measured on here; intervals are a factor of 2 wider either way",
     )
     assert (model.busy_w, replace(model, power_w=50.0).busy_w) == (120, 50)
-    assert transferred(rows_of(HERE, SIZES), get_hardware("v100")).transfer_ms(np.array([12e6])).tolist() == [1.01]
+    inputs = HostInputs(batch=1, tables=1, sent_bytes=12e6)
+    assert transferred(rows_of(HERE, SIZES), get_hardware("v100")).transfer([inputs]).mean_ms.tolist() == [1.01]
 
 
 def test_what_the_source_never_saw_is_unknown() -> None:

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from planner.cost_model.host_inputs import HostInputs
 from planner.cost_model.model import fit_device_model
 from planner.cost_model.unseen import UnseenDeviceModel
 from profiles.component import make_component
@@ -37,5 +38,5 @@ def test_all_else_is_the_fitted_models() -> None:
     model = fit_device_model(profiles_of(linears(random_sizes(6, 1), (1,))), work_of, busy_w=30.0)
     unseen = UnseenDeviceModel(model)
     assert (unseen.busy_w, unseen.scatter, unseen.provenance) == (30.0, model.scatter, "predicted")
-    assert unseen.transfer_ms(np.array([1e6])).tolist() == [0.0]
+    assert unseen.transfer([HostInputs(batch=1, tables=1, sent_bytes=1e6)]).mean_ms.tolist() == [0.0]
     assert unseen.notes == ()

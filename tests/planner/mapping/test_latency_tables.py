@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from planner.cost_model.composition import CostModel
-from planner.cost_model.estimates import Estimates, Floats, LatencyProvenance
+from planner.cost_model.estimates import Estimates, LatencyProvenance
+from planner.cost_model.host_inputs import HostInputs
+from planner.cost_model.host_link import no_trip
 from planner.cost_model.scatter import Scatter
 from planner.mapping.latency_tables import latency_table, query_sizes
 from profiles.component import Component
@@ -30,8 +32,8 @@ class FallingDevice:
             mean_ms=mean, low_ms=mean / 2, high_ms=mean * 2, provenance=tuple(provenance), extrapolated=flagged
         )
 
-    def transfer_ms(self, input_bytes: Floats) -> Floats:
-        return np.zeros(len(input_bytes))
+    def transfer(self, inputs: Sequence[HostInputs]) -> Estimates:
+        return no_trip(len(inputs))
 
 
 @pytest.mark.parametrize(
