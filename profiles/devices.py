@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from profiles.errors import InputError, UnknownNameError
@@ -42,12 +43,24 @@ class LocalDevice:
 
 
 def local_devices() -> tuple[LocalDevice, ...]:
-    """The processor, then every CUDA device in torch's order."""
+    """The processor, then every CUDA device in torch's order.
+
+    Torch's wheels for processors alone, told by their version, know no CUDA: they are not imported for this.
+    """
+    processor = LocalDevice(name=LOCAL_CPU, torch_name="cpu", processor=local_cpu().title)
+    if _is_built_for_processors():
+        return (processor,)
     import torch
 
-    processor = LocalDevice(name=LOCAL_CPU, torch_name="cpu", processor=local_cpu().title)
     count = torch.cuda.device_count() if torch.cuda.is_available() else 0
     return (processor, *(_cuda_device(index) for index in range(count)))
+
+
+def _is_built_for_processors() -> bool:
+    try:
+        return version("torch").endswith("+cpu")
+    except PackageNotFoundError:
+        return False
 
 
 def resolve_device(name: str, *, what: str = "device") -> LocalDevice:

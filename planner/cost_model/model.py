@@ -26,7 +26,7 @@ __all__ = ["FittedDeviceModel", "fit_device_model", "naming_source"]
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class FittedDeviceModel:
-    """Families by name and the rows they are fitted on; `notes` say what the rows' quality was.
+    """Families by name and the rows they are fitted on; `source_notes` say where these come from and how they are used.
 
     Latencies are 25th percentiles of warm calls, in ms. `hardware` is what the device is in the catalogue; None for
     this machine.
@@ -38,8 +38,9 @@ class FittedDeviceModel:
     hardware: Hardware | None = None
     scatter: Scatter = field(default_factory=Scatter)
     busy_w: float | None = None
-    notes: tuple[str, ...] = ()
+    source_notes: tuple[str, ...] = ()
     _row_of: Mapping[Component, int] = field(init=False, repr=False)
+    _doubts: list[tuple[str, ...]] = field(init=False, repr=False, default_factory=list)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_row_of", {component: i for i, component in enumerate(self.rows.components)})
@@ -48,6 +49,13 @@ class FittedDeviceModel:
     def provenance(self) -> LatencyProvenance:
         """`predicted`."""
         return "predicted"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The source's, and what the quality of the rows is, which is looked into when it is first asked for."""
+        if not self._doubts:
+            self._doubts.append(plausibility_notes(self.rows, self.work, self.families.limits))
+        return (*self.source_notes, *self._doubts[0], *self.scatter.notes)
 
     def predict(self, components: Sequence[Component], *, resident_bytes: int | None = None) -> Estimates:
         """Measured where this very component was measured, predicted elsewhere.
@@ -121,14 +129,11 @@ def fit_device_model(
     profiles = tuple(profiles)
     rows, scatter = training_rows(profiles), scatter_of_profiles(profiles)
     limits = limits_of(rows.fingerprint)
-    worked = {component: work(component) for component in rows.components}.__getitem__
-    require_possible(rows, worked, limits)
-    notes = (
+    require_possible(rows, work, limits)
+    source_notes = (
         "latencies are 25th percentiles of warm calls",
         *rows.notes,
-        *plausibility_notes(rows, worked, limits),
         *(copy_notes(rows.components) if hardware is not None and not hardware.is_local else ()),
-        *scatter.notes,
     )
     return FittedDeviceModel(
         families=LazyFamilies(rows=rows, work=work, limits=limits, seed=seed),
@@ -137,7 +142,7 @@ def fit_device_model(
         hardware=hardware,
         scatter=scatter,
         busy_w=busy_w,
-        notes=notes,
+        source_notes=source_notes,
     )
 
 

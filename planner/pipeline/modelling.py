@@ -63,7 +63,7 @@ def fit_cost_model(study: Study, data: StudyData, workspace: Workspace) -> CostM
         if rows := found.rows:
             with naming_source(source_names(study, workspace)):
                 fitted = fit_device_model(rows, work_of, seed=study.seed, hardware=devices[0].hardware)
-            fitted = replace(fitted, notes=(*found.notes, *fitted.notes))
+            fitted = replace(fitted, source_notes=(*found.notes, *fitted.source_notes))
             whole = _stored_models(study, data, workspace, rows[-1].fingerprint.device_key())
             models |= {device.name: replace(fitted, busy_w=_power(device)) for device in devices}
             contexts |= dict.fromkeys([device.name for device in devices], context_of(fitted, whole, data.zipf))

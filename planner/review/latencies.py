@@ -18,6 +18,7 @@ from planner.review.reviewed_device import ReviewedDeviceModel, cut_to_fit
 from planner.review.subject import Subject
 from planner.study import DeviceSection
 from profiles.component import Component
+from profiles.devices import local_devices
 from profiles.errors import InputError
 from profiles.hardware import LOCAL_CPU
 from profiles.power import PowerMeter
@@ -85,9 +86,7 @@ def device_models(
     Raises:
         InputError: profiles of another set-up, rows that cannot be, or a device of which nothing is known.
     """
-    from profiles.executors.in_process import InProcessExecutor
-
-    here = InProcessExecutor().devices()
+    here = {device.name for device in local_devices()}
     needed = _components(subjects, batches)
     found: dict[str, SourcedModel] = {}
     for device in sorted(devices, key=lambda one: one.kind not in here):
@@ -185,10 +184,12 @@ class _Stored:
                 source if rows else "",
                 replaced,
             )
+        if not given:
+            return (), "", replaced
         now = current_fingerprint(self.device.kind, self.sources.threads)
         present = tuple(row for row in given if row.fingerprint.device_key() == now.device_key())
-        if present or not given:
-            return present, f"profiles in {folder}" if present else "", replaced
+        if present:
+            return present, f"profiles in {folder}", replaced
         newest_row = given[-1]
         differing = "; ".join(setup_differences(newest_row.fingerprint, now))
         if not self.sources.allow_stale:

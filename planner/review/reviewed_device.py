@@ -9,7 +9,7 @@ from planner.cost_model.estimates import DeviceModel, Estimates, LatencyProvenan
 from planner.cost_model.features import family_of
 from planner.cost_model.host_inputs import HostInputs
 from planner.cost_model.model import FittedDeviceModel
-from planner.cost_model.plausibility import fit_notes, plausibility_notes, row_notes
+from planner.cost_model.plausibility import fit_notes, row_notes
 from planner.cost_model.scatter import Scatter
 from profiles.component import Component, Work, make_component
 from profiles.errors import UnknownNameError
@@ -68,13 +68,15 @@ class ReviewedDeviceModel:
         of those predicted.
         """
         rows, model = self.fitted.rows, self.fitted
-        of_all = plausibility_notes(rows, model.work, model.families.limits)
-        others = [note for note in model.notes if note not in {*of_all, *model.scatter.notes}]
         used, fitted = (
             rows.take([i for i, one in enumerate(rows.components) if family_of(one) in families])
             for families in (asked, predicted)
         )
-        return (*others, *row_notes(used, model.work, model.families.limits), *fit_notes(fitted, model.work))
+        return (
+            *model.source_notes,
+            *row_notes(used, model.work, model.families.limits),
+            *fit_notes(fitted, model.work),
+        )
 
     def predict(self, components: Sequence[Component], *, resident_bytes: int | None = None) -> Estimates:
         """As the model of each component's family does.
