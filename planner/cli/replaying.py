@@ -80,19 +80,20 @@ def replay(
     if out is not None:
         try_out(out)
     given = {"qps": qps, "sla_ms": sla_ms, "policy": policy, "load": load, "seconds": seconds, "busy_poll": busy_poll}
+    ended = (lambda _: None) if json else _show_run
     tell_of_compiling()
     with naming_options(given):
         router = None if policy is None else named_policies([policy], loaded.policy, edited_options(edits or ()))[0]
         resolved = resolve_plan(loaded, qps=qps, sla_ms=sla_ms, seed=seed)
         live = LiveOptions(threads=threads, busy_poll=busy_poll, exports=exports)
         options = ReplayOptions(loads=_shares(load), seconds=seconds, live=live, on_serve=serve)
-        replayed = replay_plan(resolved, policy=router, options=options, tell=message)
+        replayed = replay_plan(resolved, policy=router, options=options, tell=message, ended=ended)
     if out is not None:
         _save(replayed, out)
     if json:
         print_json(replayed.to_object())
     else:
-        _show(replayed)
+        _show_notes(replayed)
 
 
 def _shares(text: str | None) -> tuple[float, ...]:
@@ -122,9 +123,7 @@ def _save(replayed: "Replay", out: Path) -> None:
     message(f"wrote {', '.join(save_replay(replayed, out))} to {out}")
 
 
-def _show(replayed: "Replay") -> None:
-    for run in replayed.runs:
-        _show_run(run)
+def _show_notes(replayed: "Replay") -> None:
     notes = dict.fromkeys([*replayed.skipped, *(note for run in replayed.runs for note in run.notes)])
     print_lines(f"note: {note}" for note in notes)
 
@@ -135,7 +134,8 @@ def _show_run(run: "RunComparison") -> None:
     load = "" if run.load is None else f", load {run.load:g}"
     used = ", ".join(f"{name} {share:.0%} busy" for name, share in run.utilisation.items())
     refused = f", {run.refused:,} refused" if run.refused else ""
-    title = f"{run.qps:,.0f} queries/s{load}: {run.queries:,} queries{refused}, {used}"
+    sla = ", ".join(f"{sla_ms:g}" for sla_ms in run.slas_ms)
+    title = f"{run.qps:,.0f} queries/s{load}, SLA {sla} ms: {run.queries:,} queries{refused}, {used}"
     columns = ("", "p50", "p95", "p99", "late")
     judged = run.predicted
     rows = [

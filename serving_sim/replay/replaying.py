@@ -80,9 +80,16 @@ class Replay:
 
 
 def replay_plan(
-    plan: Plan, *, policy: PolicyLike | None = None, options: ReplayOptions | None = None, tell: Tell = lambda _: None
+    plan: Plan,
+    *,
+    policy: PolicyLike | None = None,
+    options: ReplayOptions | None = None,
+    tell: Tell = lambda _: None,
+    ended: Callable[[RunComparison], None] = lambda _: None,
 ) -> Replay:
     """Serve what this machine can of the plan, at each load, and simulate the same queries.
+
+    `tell` gets a statement of what comes next, `ended` each run once it has ended.
 
     Raises:
         InputError: no path can be served here, the policy cannot be followed, or Ray Serve is wanted and not there.
@@ -107,6 +114,7 @@ def replay_plan(
         seconds = _queries_at(qps, options.seconds) / qps
         tell(f"serving {qps:,.0f} queries/s for {seconds:,.3g} s" + ("" if load is None else f", load {load:g}"))
         runs.append(replay_run(part.plan.at(qps=qps), policy, options, load=load))
+        ended(runs[-1])
     return Replay(
         plan=plan.name,
         policy=policy_label(as_policy(plan.policy if policy is None else policy)),

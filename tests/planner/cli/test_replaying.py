@@ -41,7 +41,9 @@ def test_what_was_refused_stands_below_the_paths(plan_file: Path, capsys: pytest
     classes = '[{"name": "hopeless", "share": 0.5, "sla_ms": 1e-6}, {"name": "patient", "share": 0.5, "sla_ms": 1e4}]'
     arguments = ["--policy", "headroom", "--seconds", "1", "--set", f"workload.classes={classes}"]
     assert run(["replay", str(plan_file), *arguments]) == DONE
-    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    printed = capsys.readouterr().out
+    assert printed.startswith("200 queries/s, SLA 1e-06, 10000 ms: 200 queries")
+    rows = [line.split() for line in printed.splitlines()]
     (place,) = [place for place, row in enumerate(rows) if row[:1] == ["refused"]]
     live, simulated = (float(row[-1].rstrip("%")) for row in rows[place : place + 2])
     assert 30 < live < 70
