@@ -1,4 +1,4 @@
-"""Several charts as one page, two beside each other, each with its own legend."""
+"""Several charts as one page, some beside each other, each with its own legend."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -9,8 +9,8 @@ __all__ = ["save_page"]
 _CHANNELS = ("color", "shape", "strokeDash", "strokeWidth")
 
 
-def save_page(charts: Iterable[Any], title: str, file: Path) -> None:
-    """Write Altair charts as a page that opens offline.
+def save_page(rows: Iterable[Iterable[Any]], title: str, file: Path) -> None:
+    """Write rows of Altair charts as a page that opens offline.
 
     Raises:
         StorageError: the file cannot be written.
@@ -21,9 +21,8 @@ def save_page(charts: Iterable[Any], title: str, file: Path) -> None:
     from profiles.charts.theme import themed
 
     own: dict[str, Any] = dict.fromkeys(_CHANNELS, "independent")
-    bare = [_bare(chart) for chart in charts]
-    rows = [alt.hconcat(*bare[start : start + 2], spacing=60).resolve_scale(**own) for start in range(0, len(bare), 2)]
-    save_chart_page(themed(alt.vconcat(*rows, spacing=40).resolve_scale(**own)), title, file)
+    beside = [alt.hconcat(*map(_bare, charts), spacing=60).resolve_scale(**own) for charts in rows]
+    save_chart_page(themed(alt.vconcat(*beside, spacing=40).resolve_scale(**own)), title, file)
 
 
 def _bare(chart: Any) -> Any:

@@ -45,7 +45,9 @@ def save_charts(plan: Plan, policy: PolicyLike, folder: Path) -> tuple[str, ...]
         frame.write_parquet(folder / f"{name}.parquet")
     for name, chart in charts.items():
         replace_file(folder / f"{name}.vl.json", chart.to_json() + "\n")
-    save_page(charts.values(), f"{plan.name} under {policy_label(as_policy(policy))}", folder / _PAGE)
+    drawn = list(charts.values())
+    pairs = [drawn[start : start + 2] for start in range(0, len(drawn), 2)]
+    save_page(pairs, f"{plan.name} under {policy_label(as_policy(policy))}", folder / _PAGE)
     return (*(f"{name}.csv" for name in frames), _PAGE)
 
 

@@ -12,7 +12,6 @@ __all__ = ["drift_chart", "paths_chart"]
 
 _STEP = 26
 _MOST_BINS, _QUERIES_PER_BIN = 40, 20
-_SIDES = ["measured", "simulated"]
 
 
 def paths_chart(frame: "pl.DataFrame", title: str) -> "alt.Chart":
@@ -33,8 +32,8 @@ def paths_chart(frame: "pl.DataFrame", title: str) -> "alt.Chart":
         .encode(
             x=alt.X("ms:Q", scale=alt.Scale(type="log", nice=False, padding=12), title="latency (ms)"),
             y=alt.Y("label:N", sort=labels, title=None, axis=alt.Axis(grid=True, labelLimit=260)),
-            color=alt.Color("side:N", title="latencies", sort=_SIDES),
-            shape=alt.Shape("side:N", title="latencies", sort=_SIDES),
+            color=alt.Color("side:N", title="latencies"),
+            shape=alt.Shape("side:N", title="latencies"),
             tooltip=["label:N", "side:N", alt.Tooltip("ms:Q", format=".3g"), alt.Tooltip("share:Q", format=".1%")],
         )
         .properties(title=title, height=_STEP * max(2, len(labels)))
@@ -52,7 +51,7 @@ def drift_chart(queries: "pl.DataFrame", title: str) -> "alt.Chart":
     served = queries.drop_nulls("latency_ms")
     bins = max(1, min(_MOST_BINS, len(served) // _QUERIES_PER_BIN))
     width_ms = max(float(served["arrival_ms"].max() or 0.0), 1.0) / bins  # type: ignore[arg-type]  # a column of numbers
-    place = (pl.col("arrival_ms") / width_ms).floor()
+    place = (pl.col("arrival_ms") / width_ms).floor().clip(0, bins - 1)
     figures = [pl.col("latency_ms").quantile(share).alias(name) for name, share in (("p95", 0.95), ("p50", 0.5))]
     long = (
         served.group_by(time_s=(place + 0.5) * width_ms / 1e3)

@@ -1,6 +1,6 @@
 """A replay's files: every query as it was served, latencies measured beside simulated, and a page of charts."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,8 +42,8 @@ def save_replay(replay: Replay, folder: Path) -> tuple[str, ...]:
         whole = pl.concat([frame_of(run).select(pl.lit(_label(run)).alias("run"), pl.all()) for run in replay.runs])
         whole.write_csv(folder / f"{name}.csv")
         whole.write_parquet(folder / f"{name}.parquet")
-    charts = (chart for run in replay.runs for chart in _charts(run))
-    save_page(charts, f"{replay.plan} under {replay.policy}, served", folder / _PAGE)
+    rows = [row for run in replay.runs for row in _charts(run)]
+    save_page(rows, f"{replay.plan} under {replay.policy}, served", folder / _PAGE)
     return (_OBJECT, *(f"{name}.csv" for name in frames), _PAGE)
 
 
@@ -113,11 +113,14 @@ def paths_frame(run: RunComparison) -> "pl.DataFrame":
     return pl.DataFrame(rows, schema={"path": pl.String, "side": pl.String, **numbers}, orient="row")
 
 
-def _charts(run: RunComparison) -> Iterable[Any]:
+def _charts(run: RunComparison) -> Iterator[tuple[Any, ...]]:
+    """Rows of charts."""
     at = _label(run)
-    yield latency_chart(latency_frame(run), *run.slas_ms, column="series", title=f"Latency at {at}")
-    yield paths_chart(paths_frame(run), f"Latency by path at {at}")
-    yield drift_chart(queries_frame(run), f"Latency over time at {at}")
+    yield (
+        latency_chart(latency_frame(run), *run.slas_ms, column="series", title=f"Latency at {at}"),
+        drift_chart(queries_frame(run), f"Latency over time at {at}"),
+    )
+    yield (paths_chart(paths_frame(run), f"Latency by path at {at}"),)
 
 
 def _label(run: RunComparison) -> str:
