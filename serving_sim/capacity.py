@@ -24,12 +24,11 @@ from serving_sim.policies import Policy, PolicyLike, as_policy, policy_label
 from serving_sim.reliability import plans_without_one_device
 from serving_sim.student import half_width_95
 from serving_sim.suitable import why_unsuitable
-from serving_sim.table_errors import with_table_errors
+from serving_sim.table_errors import table_ends
 
 __all__ = ["DEFAULT_POLICIES", "CapacityResult", "OneDown", "PolicyCapacity", "find_capacity"]
 
 DEFAULT_POLICIES = ("mp-rec", "table-switch", "headroom")
-_NORMAL_95 = 1.959963985
 _PILOT = Sampling(queries=20_000, seeds=8)
 _MOST_ROUNDS = 4
 # Of the precision asked for, what the bisection may add.
@@ -194,10 +193,9 @@ def _table_interval(
     plan: Plan, policy: Policy, base: SeedCapacity, mean: float, sampling: Sampling
 ) -> tuple[float | None, float | None]:
     """The mean times what the tables' errors change for the first seed."""
-    slow, fast = (with_table_errors(plan, sigmas) for sigmas in (_NORMAL_95, -_NORMAL_95))
-    if slow is None or fast is None:
+    if (both := table_ends(plan)) is None:
         return None, None
-    slow_qps, fast_qps = (_first_seed(one, policy, sampling).max_qps for one in (slow, fast))
+    slow_qps, fast_qps = (_first_seed(one, policy, sampling).max_qps for one in both)
     if not base.max_qps:
         return min(slow_qps, fast_qps, mean), max(slow_qps, fast_qps, mean)
     ends = (mean, mean * slow_qps / base.max_qps, mean * fast_qps / base.max_qps)

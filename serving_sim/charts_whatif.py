@@ -1,6 +1,6 @@
 """Heat maps of what-ifs: two axes across and down, the others in dropdowns, a panel per figure."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,13 @@ _PANELS = (
     ("sla_violation_share", "queries above the SLA", ".1%"),
     ("correct_predictions_in_sla_per_s", "correct predictions in the SLA, per second", ",.0f"),
     ("cost_per_million_correct", "cost per million of these", ",.3g"),
+)
+# Ends of 95 % intervals, where they were asked for.
+_ENDS = tuple(
+    (f"{column}_{kind}_{end}", f"{title}, 95 % by {by}, {end}", form)
+    for column, title, form in (("p99_ms", "p99 (ms)", ".3g"), ("sla_violation_share", "above the SLA", ".2%"))
+    for kind, by in (("ci", "queries"), ("table", "tables"))
+    for end in ("low", "high")
 )
 _VERDICTS = {"stable": "#009E73", "near-saturation": "#E69F00", "overloaded": "#D55E00"}
 _WIDTH, _STEP = 420, 26
@@ -88,12 +95,14 @@ def _base(frame: "pl.DataFrame", names: dict[str, str], across: str, down: str |
     return chart.properties(width=_WIDTH, height=_STEP * rows)
 
 
-def _tooltips(names: dict[str, str]) -> list[Any]:
+def _tooltips(names: dict[str, str], columns: Collection[str]) -> list[Any]:
     import altair as alt
 
     keys = [alt.Tooltip(f"{name}:N", title=key) for key, name in names.items()]
     figures = [alt.Tooltip(f"{column}:Q", title=title, format=form) for column, title, form in _PANELS]
-    return [*keys, "verdict:N", "holds_sla:N", alt.Tooltip("p99_ms:Q", title="p99 (ms)", format=".3g"), *figures]
+    bars = [alt.Tooltip(f"{column}:Q", title=title, format=form) for column, title, form in _ENDS if column in columns]
+    p99 = alt.Tooltip("p99_ms:Q", title="p99 (ms)", format=".3g")
+    return [*keys, "verdict:N", "holds_sla:N", p99, *figures, *bars]
 
 
 def _verdict_panel(frame: "pl.DataFrame", names: dict[str, str], across: str, down: str | None) -> Any:
@@ -101,7 +110,7 @@ def _verdict_panel(frame: "pl.DataFrame", names: dict[str, str], across: str, do
 
     base = _base(frame, names, across, down, "verdict; x: the SLA is missed, ?: too few queries to tell")
     colour = alt.Color("verdict:N", title=None, scale=alt.Scale(domain=list(_VERDICTS), range=list(_VERDICTS.values())))
-    cells = base.mark_rect(stroke="white").encode(color=colour, tooltip=_tooltips(names))
+    cells = base.mark_rect(stroke="white").encode(color=colour, tooltip=_tooltips(names, frame.columns))
     signs = base.transform_calculate(sign="datum.holds_sla === null ? '?' : datum.holds_sla ? '' : 'x'")
     return cells + signs.mark_text(fontSize=12).encode(text="sign:N")
 
@@ -115,7 +124,7 @@ def _figure_panel(
     # Above twice the SLA, how much more does not matter.
     scale = alt.Scale(domain=[0, 2], clamp=True, range="ramp") if column == "p99_over_sla" else alt.Scale(range="ramp")
     colour = alt.Color(f"{column}:Q", title=None, scale=scale, legend=alt.Legend(format=form))
-    cells = base.mark_rect(stroke="white").encode(color=colour, tooltip=_tooltips(names))
+    cells = base.mark_rect(stroke="white").encode(color=colour, tooltip=_tooltips(names, frame.columns))
     return cells + base.mark_text(fontSize=9).encode(text=alt.Text(f"{column}:Q", format=form))
 
 

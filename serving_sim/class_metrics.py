@@ -1,17 +1,19 @@
 """What became of each class of queries. A load without classes has one, of all queries."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from serving_sim import kernels
-from serving_sim.histogram import histogram_percentiles, rank
+from serving_sim.error_bars import ErrorBar, no_bars, run_bars
+from serving_sim.histogram import PERCENTILES, histogram_percentiles, rank
+from serving_sim.kernels import Ints
 from serving_sim.plan import Plan
 from serving_sim.run import Run
+from serving_sim.verdict import Verdict
 
-__all__ = ["PERCENTILES", "ClassResult", "class_results", "holds_percentile", "holds_sla", "or_none"]
-
-PERCENTILES = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}
+__all__ = ["PERCENTILES", "ClassResult", "bars_of", "class_results", "holds_percentile", "holds_sla", "or_none"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,6 +34,7 @@ class ClassResult:
     holds_sla: bool | None
     goodput_qps: float
     correct_predictions_in_sla_per_s: float
+    error_bars: dict[str, ErrorBar] = field(default_factory=dict)
 
     def to_object(self) -> dict[str, Any]:
         """The JSON object of a class in `recplan simulate`; latencies of none are null."""
@@ -43,16 +46,17 @@ class ClassResult:
             "latency_ms": {name: or_none(value) for name, value in self.latency_ms.items()},
             "mean_latency_ms": or_none(self.mean_latency_ms),
             "sla_violation_share": self.sla_violation_share,
+            "error_bars": {name: asdict(bar) for name, bar in self.error_bars.items()},
             "holds_sla": self.holds_sla,
             "goodput_qps": self.goodput_qps,
             "correct_predictions_in_sla_per_s": self.correct_predictions_in_sla_per_s,
         }
 
 
-def class_results(plan: Plan, run: Run, duration_s: float) -> tuple[ClassResult, ...]:
+def class_results(plan: Plan, run: Run, duration_s: float, verdict: Verdict) -> tuple[ClassResult, ...]:
     """The result of every class, in the plan's order; none of a load without classes."""
     return tuple(
-        _class_result(place, one.name, plan.workload.percentile, run, duration_s)
+        _class_result(place, one.name, plan.workload.percentile, run, duration_s, verdict)
         for place, one in enumerate(plan.workload.classes)
     )
 
@@ -81,24 +85,41 @@ def holds_percentile(counted: int, late: int, percentile: float) -> bool | None:
     return False if late > allowed else None if allowed == 0 else True
 
 
-def _class_result(place: int, name: str, percentile: float, run: Run, duration_s: float) -> ClassResult:
-    counts, sums = run.totals.counts_CF[place], run.totals.sums_CF[place]
+def bars_of(
+    run: Run, class_: slice, histogram_KB: Ints, latency_ms: Mapping[str, float], verdict: Verdict
+) -> dict[str, ErrorBar]:
+    """Error bars by the queries drawn, of such classes; none where the backlog grows, as the run's length decides."""
+    if verdict == "overloaded":
+        return no_bars()
+    totals = run.totals
+    done = min(int(totals.counts[kernels.COUNTED]) // totals.section_queries, len(histogram_KB) - 1)
+    sections_KF = totals.sections_CKF[class_].sum(axis=0)
+    counted_K, late_K = sections_KF[:, kernels.COUNTED], sections_KF[:, kernels.VIOLATIONS]
+    return run_bars(histogram_KB, counted_K, late_K, latency_ms, done)
+
+
+def _class_result(
+    place: int, name: str, percentile: float, run: Run, duration_s: float, verdict: Verdict
+) -> ClassResult:
+    counts, sums, histogram_KB = run.totals.counts_CF[place], run.totals.sums_CF[place], run.totals.histogram_CKB[place]
     counted, late, refused = (int(counts[figure]) for figure in (kernels.COUNTED, kernels.VIOLATIONS, kernels.REFUSED))
     served = counted - refused
     wanted = tuple(PERCENTILES.values())
-    values = histogram_percentiles(run.totals.histogram_CB[place], wanted) if served else (math.nan,) * len(wanted)
+    values = histogram_percentiles(histogram_KB.sum(axis=0), wanted) if served else (math.nan,) * len(wanted)
+    latency_ms = dict(zip(PERCENTILES, values, strict=True))
     per_s = 1 / duration_s if duration_s else 0.0
     return ClassResult(
         name=name,
         sla_ms=float(run.sla_ms_C[place]),
         counted=counted,
         refused=refused,
-        latency_ms=dict(zip(PERCENTILES, values, strict=True)),
+        latency_ms=latency_ms,
         mean_latency_ms=float(sums[kernels.LATENCY_MS]) / served if served else math.nan,
         sla_violation_share=late / counted if counted else 0.0,
         holds_sla=holds_percentile(counted, late, percentile),
         goodput_qps=(counted - late) * per_s,
         correct_predictions_in_sla_per_s=float(sums[kernels.CORRECT_IN_SLA]) * per_s,
+        error_bars=bars_of(run, slice(place, place + 1), histogram_KB, latency_ms, verdict),
     )
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from profiles.errors import InputError
 from profiles.units import MS_PER_S
 from serving_sim.backlog import MOST_BINS, Backlog
+from serving_sim.error_bars import sections_of, with_table_ends
 from serving_sim.events import event_plan, start_with
 from serving_sim.kernels import COUNTED, Chunk
 from serving_sim.metrics import SimulationResult, summarise
@@ -24,6 +25,7 @@ from serving_sim.policies import Policy, PolicyLike, as_policy, compile_rule, po
 from serving_sim.run import Run, start_run
 from serving_sim.run_bound import RunBound, start_bound
 from serving_sim.shared_queries import QueryStream, SharedQueries
+from serving_sim.table_errors import table_ends
 from serving_sim.workload import WorkloadStream, empty_chunk
 
 __all__ = [
@@ -143,15 +145,33 @@ def simulate(
     qps: float | None = None,
     sla_ms: float | None = None,
     options: SimulationOptions | None = None,
+    table_errors: bool = False,
 ) -> SimulationResult:
     """Simulate the plan, with whatever is given here in place of what it says.
+
+    With `table_errors` also with tables at both ends of their error bars, where the plan has any: two runs more, of the
+    same draws.
 
     Raises:
         InputError: an unknown policy, option, predicate or path; a trace that cannot be read; a bad value.
     """
     resolved = resolve_plan(plan, queries=queries, seed=seed, qps=qps, sla_ms=sla_ms)
-    simulation = start_simulation(resolved, policy=policy, options=options)
-    simulation.advance(resolved.workload.queries)
+    result = _run_whole(resolved, policy, options)
+    ends = table_ends(resolved) if table_errors else None
+    if ends is None:
+        return result
+    quick = replace(options or SimulationOptions(), fluid_bound=False)
+    moved = [_run_whole(one, policy, quick) for one in ends]
+    classes = tuple(
+        replace(one, error_bars=with_table_ends(one, others))
+        for one, *others in zip(result.classes, *(other.classes for other in moved), strict=True)
+    )
+    return replace(result, error_bars=with_table_ends(result, moved), classes=classes)
+
+
+def _run_whole(plan: Plan, policy: PolicyLike | None, options: SimulationOptions | None) -> SimulationResult:
+    simulation = start_simulation(plan, policy=policy, options=options)
+    simulation.advance(plan.workload.queries)
     return simulation.result()
 
 
@@ -197,6 +217,7 @@ def start_simulation(
     rule = compile_rule(router, plan, shared.mean_samples(load) if shared else None)
     events = event_plan(plan, rule)
     warmup = warmup_of(load.queries)
+    sections, section_queries = sections_of(load.queries - warmup)
     run = start_run(
         tables.arrays,
         rule,
@@ -204,6 +225,8 @@ def start_simulation(
         sla_ms=load.slas_ms,
         warmup=warmup,
         exact=load.queries if load.queries <= options.exact_queries else 0,
+        sections=sections,
+        section_queries=section_queries,
         events=None if events is None else start_with(events, len(tables.spreads), load.queries),
     )
     chunk = empty_chunk(min(options.chunk_queries, load.queries), len(tables.spreads))

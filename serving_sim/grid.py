@@ -13,7 +13,7 @@ import math
 import os
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from itertools import starmap
 from multiprocessing import get_context
 from typing import Any
@@ -21,12 +21,14 @@ from typing import Any
 from profiles.units import SECONDS_PER_HOUR
 from serving_sim.class_metrics import ClassResult, or_none
 from serving_sim.engine import SimulationOptions, start_simulation
+from serving_sim.error_bars import ErrorBar, with_table_ends
 from serving_sim.grid_groups import Lane, collect_groups
 from serving_sim.grid_lanes import LaneFigures, serve_lanes
 from serving_sim.metrics import SimulationResult
 from serving_sim.plan import Plan
 from serving_sim.policies import Policy, PolicyLike, as_policy
 from serving_sim.shared_queries import SharedQueries
+from serving_sim.table_errors import table_ends
 from serving_sim.verdict import Verdict
 
 __all__ = ["GridCell", "simulate_grid"]
@@ -59,6 +61,8 @@ class GridCell:
     cost_per_million_correct: float | None
     together: bool
     classes: tuple[ClassResult, ...] = ()
+    error_bars: dict[str, ErrorBar] = field(default_factory=dict)
+    """Of each percentile and of `sla_violation_share`, where they were asked for."""
 
     @property
     def p99_over_sla(self) -> float:
@@ -76,28 +80,63 @@ class GridCell:
 
 
 def simulate_grid(
-    plans: Sequence[Plan], *, policy: PolicyLike | None = None, workers: int | None = None, ray: str | None = None
+    plans: Sequence[Plan],
+    *,
+    policy: PolicyLike | None = None,
+    workers: int | None = None,
+    ray: str | None = None,
+    intervals: bool = False,
 ) -> tuple[GridCell, ...]:
     """Simulate every plan, with `policy` in place of its own where given; cells are in the order of the plans.
 
     `workers` threads or processes (all cores by default); with `ray`, the address of a cluster, plans that run one at a
-    time run there.
+    time run there. `intervals` asks for error bars; those of tables take two runs more of every plan that has some.
 
     Raises:
         InputError: as `simulate` does.
     """
     workers = workers or os.cpu_count() or 1
+    cells = _simulate_all(plans, policy, workers, ray, intervals=intervals)
+    return _with_table_ends(plans, cells, policy, workers, ray) if intervals else cells
+
+
+def _simulate_all(
+    plans: Sequence[Plan], policy: PolicyLike | None, workers: int, ray: str | None, *, intervals: bool
+) -> tuple[GridCell, ...]:
     groups, alone = collect_groups(plans, policy)
     cells: dict[int, GridCell] = {}
     blocks = [(group, lanes) for group in groups for lanes in group.blocks()]
     with ThreadPoolExecutor(workers) as threads:
-        for (_, lanes), figures in zip(blocks, threads.map(lambda one: serve_lanes(*one), blocks), strict=True):
+        for (_, lanes), figures in zip(
+            blocks, threads.map(lambda one: serve_lanes(*one, intervals=intervals), blocks), strict=True
+        ):
             for lane, found in zip(lanes, figures, strict=True):
                 for place in lane.places:
                     cells[place] = _cell_of_lane(plans[place], lane, found)
     for place, result in zip(alone, _one_at_a_time([plans[i] for i in alone], policy, workers, ray), strict=True):
-        cells[place] = _cell_of_result(plans[place], result)
+        cells[place] = _cell_of_result(plans[place], result, intervals=intervals)
     return tuple(cells[place] for place in range(len(plans)))
+
+
+def _with_table_ends(
+    plans: Sequence[Plan], cells: Sequence[GridCell], policy: PolicyLike | None, workers: int, ray: str | None
+) -> tuple[GridCell, ...]:
+    """The cells with what the tables' error bars make of their figures."""
+    # Plans of the same paths share the moved ones too, so that they are served together again.
+    paths_at: dict[int, tuple[Plan, Plan] | None] = {}
+    slow, fast, places = [], [], []
+    for place, plan in enumerate(plans):
+        if id(plan.paths) not in paths_at:
+            paths_at[id(plan.paths)] = table_ends(plan)
+        if (ends := paths_at[id(plan.paths)]) is not None:
+            slow.append(replace(plan, paths=ends[0].paths))
+            fast.append(replace(plan, paths=ends[1].paths))
+            places.append(place)
+    moved = _simulate_all([*slow, *fast], policy, workers, ray, intervals=False)
+    found = list(cells)
+    for place, at_slow, at_fast in zip(places, moved[: len(slow)], moved[len(slow) :], strict=True):
+        found[place] = replace(cells[place], error_bars=with_table_ends(cells[place], (at_slow, at_fast)))
+    return tuple(found)
 
 
 def _one_at_a_time(
@@ -164,10 +203,11 @@ def _cell_of_lane(plan: Plan, lane: Lane, found: LaneFigures) -> GridCell:
         cost_per_hour=_price(plan),
         cost_per_million_correct=_per_million(plan, found.in_sla / found.duration_s),
         together=True,
+        error_bars=found.error_bars,
     )
 
 
-def _cell_of_result(plan: Plan, result: SimulationResult) -> GridCell:
+def _cell_of_result(plan: Plan, result: SimulationResult, *, intervals: bool) -> GridCell:
     return GridCell(
         qps=result.qps,
         sla_ms=result.sla_ms,
@@ -184,6 +224,7 @@ def _cell_of_result(plan: Plan, result: SimulationResult) -> GridCell:
         cost_per_million_correct=_per_million(plan, result.correct_predictions_in_sla_per_s),
         together=False,
         classes=result.classes,
+        error_bars=result.error_bars if intervals else {},
     )
 
 

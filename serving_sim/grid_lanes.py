@@ -4,8 +4,8 @@ Shape suffixes: M lanes, E entries of a rule, P paths, D devices, B histogram bi
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import zip_longest
+from dataclasses import dataclass, field, replace
+from itertools import pairwise, zip_longest
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from profiles.units import MS_PER_S
 from serving_sim.class_metrics import holds_percentile
+from serving_sim.error_bars import ErrorBar, no_bars, run_bars, sections_of
 from serving_sim.grid_groups import Lane, LaneGroup
-from serving_sim.histogram import bin_edges_ms, rank
+from serving_sim.histogram import PERCENTILES, bin_edges_ms, rank
 from serving_sim.kernels import BINS, FIXED, Ints
 from serving_sim.kernels.grid import (
     CORRECT_SUM,
@@ -28,7 +29,6 @@ from serving_sim.kernels.grid import (
     Singles,
     serve_grid,
 )
-from serving_sim.metrics import PERCENTILES
 from serving_sim.verdict import Verdict, verdict_of
 
 __all__ = ["LaneFigures", "serve_lanes"]
@@ -50,26 +50,57 @@ class LaneFigures:
     latency_ms: dict[str, float]
     path_share: tuple[float, ...]
     utilisation: tuple[float, ...]
+    error_bars: dict[str, ErrorBar] = field(default_factory=dict)
 
     def holds(self, percentile: float) -> bool | None:
         """Whether that percentile of the latencies is within the SLA; None where too few queries were counted."""
         return holds_percentile(self.counted, self.late, percentile)
 
 
-def serve_lanes(group: LaneGroup, lanes: Sequence[Lane]) -> list[LaneFigures]:
-    """The lanes' figures, in their order."""
+def serve_lanes(group: LaneGroup, lanes: Sequence[Lane], *, intervals: bool = False) -> list[LaneFigures]:
+    """The lanes' figures, in their order; with `intervals` also their error bars by the queries drawn."""
     rule, paths = _grid_rule(group, lanes), group.tables.arrays
-    state = _new_state(rule, len(lanes))
     chunk, fixed = group.chunk, lanes[0].rule.kind == FIXED
     gap_N = chunk.gap_N.astype(np.float32)
     factor_N = np.ones_like(gap_N)
     if fixed:
         factor_N = chunk.factor_KN[paths.spread_P[lanes[0].rule.path_E[0]]].astype(np.float32)
-    serve_grid(gap_N[: group.warmup], chunk.size_N[: group.warmup], factor_N[: group.warmup], rule, state)
+    queries, warmup = len(gap_N), group.warmup
+    sections, section_queries = sections_of(queries - warmup) if intervals else (0, 1)
+    histogram_KMB = np.zeros((sections + 1, len(lanes), BINS), dtype=np.int32)
+    late_KM = np.zeros((sections + 1, len(lanes)))
+    state = _new_state(rule, histogram_KMB[0])
+
+    def serve(first: int, end: int, section: int) -> None:
+        into = state._replace(histogram_MB=histogram_KMB[section])
+        serve_grid(gap_N[first:end], chunk.size_N[first:end], factor_N[first:end], rule, into)
+
+    serve(0, warmup, 0)
     for counted in (state.sums_GM, state.queries_PM, state.histogram_MB):
         counted[:] = 0
-    serve_grid(gap_N[group.warmup :], chunk.size_N[group.warmup :], factor_N[group.warmup :], rule, state)
-    return _figures(group, lanes, state)
+    ends = [*(warmup + place * section_queries for place in range(sections + 1)), queries]
+    for section, (first, end) in enumerate(pairwise(ends)):
+        before_M = state.sums_GM[LATE_SUM].copy()
+        serve(first, end, section)
+        late_KM[section] = state.sums_GM[LATE_SUM] - before_M
+    figures = _figures(group, lanes, state, histogram_KMB.sum(axis=0, dtype=np.int32))
+    return _with_bars(figures, histogram_KMB, np.diff(ends), late_KM) if intervals else figures
+
+
+def _with_bars(
+    figures: Sequence[LaneFigures], histogram_KMB: NDArray[np.int32], counted_K: Ints, late_KM: NDArray[np.float64]
+) -> list[LaneFigures]:
+    """The figures with their error bars; a lane whose backlog grows has none."""
+    done = len(counted_K) - 1
+    return [
+        replace(
+            one,
+            error_bars=no_bars()
+            if one.verdict == "overloaded"
+            else run_bars(histogram_KMB[:, lane], counted_K, late_KM[:, lane], one.latency_ms, done),
+        )
+        for lane, one in enumerate(figures)
+    ]
 
 
 def _grid_rule(group: LaneGroup, lanes: Sequence[Lane]) -> GridRule:
@@ -112,11 +143,11 @@ def _pairs(tier_E: Ints) -> tuple[Ints, Ints]:
     return one_X, other_X
 
 
-def _new_state(rule: GridRule, lanes: int) -> GridState:
+def _new_state(rule: GridRule, histogram_MB: NDArray[np.int32]) -> GridState:
     def room(*shape: int) -> Singles:
         return np.zeros(shape, dtype=np.float32)
 
-    paths, devices = len(rule.device_P), len(rule.servers_D)
+    paths, devices, lanes = len(rule.device_P), len(rule.servers_D), len(histogram_MB)
     left_ms_VM = room(int(rule.servers_D.sum()) + 1, lanes)
     left_ms_VM[-1] = np.inf
     return GridState(
@@ -129,17 +160,19 @@ def _new_state(rule: GridRule, lanes: int) -> GridState:
         sums_GM=np.zeros((SUMS, lanes)),
         queries_PM=np.zeros((paths, lanes)),
         busy_ms_DM=np.zeros((devices, lanes)),
-        histogram_MB=np.zeros((lanes, BINS), dtype=np.int32),
+        histogram_MB=histogram_MB,
     )
 
 
-def _figures(group: LaneGroup, lanes: Sequence[Lane], state: GridState) -> list[LaneFigures]:
+def _figures(
+    group: LaneGroup, lanes: Sequence[Lane], state: GridState, histogram_MB: NDArray[np.int32]
+) -> list[LaneFigures]:
     chunk, paths, warmup = group.chunk, group.tables.arrays, group.warmup
     queries = len(chunk.gap_N)
     counted = queries - warmup
     first, last = float(chunk.gap_N[: warmup + 1].sum()), float(chunk.gap_N.sum())
     samples = int(chunk.size_N[warmup:].sum())
-    latency_ms = _percentiles(state.histogram_MB, counted)
+    latency_ms = _percentiles(histogram_MB, counted)
     figures = []
     for place, lane in enumerate(lanes):
         gap_ms = MS_PER_S / lane.qps

@@ -4,22 +4,26 @@ Percentiles are nearest-rank: the smallest latency that at least that share of q
 """
 
 import math
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from serving_sim.kernels import BINS, BINS_PER_OCTAVE, LOWEST_OCTAVE, pick_bins
 
-__all__ = ["RELATIVE_ERROR", "bin_edges_ms", "exact_percentiles", "histogram_percentiles", "rank"]
+__all__ = ["PERCENTILES", "RELATIVE_ERROR", "bin_edges_ms", "exact_percentiles", "histogram_percentiles", "rank"]
 
+PERCENTILES = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}
 # Half the widest bin, over its middle.
 RELATIVE_ERROR = 0.5 / BINS_PER_OCTAVE
 
 
+@cache
 def bin_edges_ms() -> NDArray[np.float64]:
-    """The BINS + 1 edges: 128 even bins in each octave, from 2^-20 ms on."""
+    """The BINS + 1 edges, not to be written: 128 even bins in each octave, from 2^-20 ms on."""
     octaves, places = np.divmod(np.arange(BINS + 1), BINS_PER_OCTAVE)
     edges: NDArray[np.float64] = np.exp2(octaves + float(LOWEST_OCTAVE)) * (1 + places / BINS_PER_OCTAVE)
+    edges.setflags(write=False)
     return edges
 
 

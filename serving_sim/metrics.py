@@ -13,7 +13,7 @@ the SLA, and None where they are too few to tell (below 100 for p99).
 """
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from profiles.units import MS_PER_S, SECONDS_PER_HOUR
 from serving_sim import kernels
 from serving_sim.backlog import Backlog, QueueOverTime
-from serving_sim.class_metrics import PERCENTILES, ClassResult, class_results, holds_sla, or_none
+from serving_sim.class_metrics import PERCENTILES, ClassResult, bars_of, class_results, holds_sla, or_none
+from serving_sim.error_bars import ErrorBar
 from serving_sim.histogram import bin_edges_ms, exact_percentiles, histogram_percentiles
 from serving_sim.plan import Plan
 from serving_sim.result_notes import result_notes
@@ -81,6 +82,8 @@ class SimulationResult:
     warmup: int = 0
     settling_share: float = 0.0
     classes: tuple[ClassResult, ...] = ()
+    error_bars: dict[str, ErrorBar] = field(default_factory=dict)
+    """Of each percentile and of `sla_violation_share`."""
     # Which bins were merged when, and so the last bit of their sums, follows the chunks.
     queue: QueueOverTime = field(compare=False, repr=False)
     latency_histogram: LatencyHistogram = field(compare=False, repr=False)
@@ -105,6 +108,7 @@ class SimulationResult:
             "fluid_bound_share": self.fluid_bound_share,
             "latency_ms": {name: or_none(value) for name, value in self.latency_ms.items()},
             "sla_violation_share": self.sla_violation_share,
+            "error_bars": {name: asdict(bar) for name, bar in self.error_bars.items()},
             "correct_predictions_per_s": self.correct_predictions_per_s,
             "correct_predictions_in_sla_per_s": self.correct_predictions_in_sla_per_s,
             "accuracy": self.accuracy,
@@ -143,6 +147,9 @@ def summarise(
     share_of, by_class_PC, shared_out = _shared_out(run)
     verdict = verdict_of_run(run, max(utilisation), refused / counted)
     names, devices = [path.name for path in plan.paths], tuple(device.name for device in plan.devices)
+    histogram_KB = run.totals.histogram_KB
+    histogram_B = histogram_KB.sum(axis=0)
+    latency_ms = _percentiles(run.totals.exact_ms, histogram_B)
     return SimulationResult(
         plan=plan.name,
         policy=policy,
@@ -152,7 +159,7 @@ def summarise(
         sla_ms=run.sla_ms,
         verdict=verdict,
         holds_sla=holds_sla(run, plan.workload.percentile),
-        latency_ms=_percentiles(run, served),
+        latency_ms=latency_ms,
         mean_latency_ms=float(sums[kernels.LATENCY_MS]) / served if served else math.nan,
         mean_wait_ms=float(sums[kernels.WAIT_MS]) / served if served else math.nan,
         sla_violation_share=late / counted,
@@ -173,9 +180,10 @@ def summarise(
         cost_per_million_correct=_cost_per_million(plan, in_sla * per_s),
         warmup=run.warmup,
         settling_share=settling_share,
-        classes=class_results(plan, run, duration_s),
+        classes=class_results(plan, run, duration_s, verdict),
+        error_bars=bars_of(run, slice(None), histogram_KB, latency_ms, verdict),
         queue=backlog.over_time(devices, float(run.queues.clock_ms[0])),
-        latency_histogram=_histogram(run),
+        latency_histogram=_histogram(histogram_B),
         simulated_queries_per_s=arrived / max(seconds, 1e-9),
     )
 
@@ -210,14 +218,15 @@ def _cost_per_million(plan: Plan, in_sla_per_s: float) -> float | None:
     return sum(known) / SECONDS_PER_HOUR / in_sla_per_s * 1e6
 
 
-def _percentiles(run: Run, served: int) -> dict[str, float]:
-    wanted = tuple(PERCENTILES.values())
+def _percentiles(exact_ms: NDArray[np.float64], histogram_B: NDArray[np.int64]) -> dict[str, float]:
+    """From the exact latencies, where all of them were kept."""
+    wanted, served = tuple(PERCENTILES.values()), int(histogram_B.sum())
     if not served:
         return dict.fromkeys(PERCENTILES, math.nan)
-    if served <= run.totals.exact_ms.size:
-        values = exact_percentiles(run.totals.exact_ms[:served], run.totals.histogram_B, wanted)
+    if served <= exact_ms.size:
+        values = exact_percentiles(exact_ms[:served], histogram_B, wanted)
     else:
-        values = histogram_percentiles(run.totals.histogram_B, wanted)
+        values = histogram_percentiles(histogram_B, wanted)
     return dict(zip(PERCENTILES, values, strict=True))
 
 
@@ -240,8 +249,7 @@ def _energy_j(plan: Plan, run: Run, utilisation: list[float], served: int) -> fl
     return total_j / served
 
 
-def _histogram(run: Run) -> LatencyHistogram:
-    histogram_B = run.totals.histogram_B
+def _histogram(histogram_B: NDArray[np.int64]) -> LatencyHistogram:
     filled = np.flatnonzero(histogram_B)
     first, last = (int(filled[0]), int(filled[-1])) if filled.size else (0, 0)
     return LatencyHistogram(edges_ms=bin_edges_ms()[first : last + 2], counts=histogram_B[first : last + 1].copy())

@@ -172,12 +172,15 @@ def start_run(
     sla_ms: float | Sequence[float],
     warmup: int = 0,
     exact: int = 0,
+    sections: int = 0,
+    section_queries: int = 1,
     events: Events | None = None,
 ) -> Run:
     """A run at time 0 with idle devices; the first `warmup` queries are served but not counted.
 
     `sla_ms` is that of all queries or of each class; a rule that knows no classes treats them alike. `exact` latencies
-    are kept as they are, beside the histogram. `events` is the general loop at time 0, where plan or rule need it.
+    are kept as they are, beside the histogram, which is kept apart for so many sections of `section_queries` counted
+    queries. `events` is the general loop at time 0, where plan or rule need it.
 
     Raises:
         InputError: limits for other classes than there are, or a rule that needs `events`.
@@ -204,7 +207,9 @@ def start_run(
         sums_CF=np.zeros((classes, _FIGURES)),
         by_class_PC=np.zeros((len(paths.device_P), SIZE_CLASSES), dtype=np.int64),
         queries_CS=np.zeros((classes, len(paths.service_ms_SP)), dtype=np.int64),
-        histogram_CB=np.zeros((classes, BINS), dtype=np.int64),
+        histogram_CKB=np.zeros((classes, sections + 1, BINS), dtype=np.int64),
+        sections_CKF=np.zeros((classes, sections + 1, 2), dtype=np.int64),
+        section_queries=section_queries,
         exact_ms=np.empty(exact),
     )
     market = new_market(paths, limit_ms_CE[:, 0]) if rule.kind == PRICED else None

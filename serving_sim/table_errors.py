@@ -5,10 +5,17 @@ from dataclasses import replace
 
 from serving_sim.plan import LatencyTable, Path, Plan
 
-__all__ = ["with_table_errors"]
+__all__ = ["table_ends", "with_table_errors"]
 
 # `low_ms` and `high_ms` bound 90 %: so many standard errors of the log from the mean.
 _SIGMAS_OF_BARS = 1.6448536269514722
+_SIGMAS_OF_95 = 1.959963985
+
+
+def table_ends(plan: Plan) -> tuple[Plan, Plan] | None:
+    """The plan at the slow and the fast end of its tables' 95 % interval; None where none has error bars."""
+    slow, fast = (with_table_errors(plan, sigmas) for sigmas in (_SIGMAS_OF_95, -_SIGMAS_OF_95))
+    return None if slow is None or fast is None else (slow, fast)
 
 
 def with_table_errors(plan: Plan, sigmas: float) -> Plan | None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from profiles.edge import read_toml
 from profiles.errors import InputError, UnknownNameError
 from serving_sim.class_metrics import or_none
+from serving_sim.error_bars import LATE
 from serving_sim.grid import GridCell, simulate_grid
 from serving_sim.plan import Plan, edit_plan, plan_from_object
 from serving_sim.plan.checks import require_at_least
@@ -37,6 +38,7 @@ _FIGURES = (
     "cost_per_hour",
     "cost_per_million_correct",
 )
+_ENDS = ("ci_low", "ci_high", "table_low", "table_high")
 _CHANGES = ("sla_violation_share", "correct_predictions_in_sla_per_s", "cost_per_hour")
 
 
@@ -102,8 +104,11 @@ def explore(
     policy: PolicyLike | None = None,
     workers: int | None = None,
     ray: str | None = None,
+    intervals: bool = False,
 ) -> tuple[GridCell, tuple[WhatIf, ...]]:
     """The plan as it is, and every combination of the axes' values in their order, under the same queries.
+
+    With `intervals` every cell has error bars.
 
     Raises:
         InputError: an unknown key, device or value (`vary KEY=VALUE: ...`), a key that comes twice, more than 100,000
@@ -117,12 +122,15 @@ def explore(
     if len(combinations) > _MOST_CELLS:
         raise InputError(f"vary: must have at most {_MOST_CELLS} combinations, but has {len(combinations)}")
     plans = [plan, *_plans(plan, keys, combinations)]
-    base, *cells = simulate_grid(plans, policy=policy, workers=workers, ray=ray)
+    base, *cells = simulate_grid(plans, policy=policy, workers=workers, ray=ray, intervals=intervals)
     return base, tuple(WhatIf(values=values, cell=cell) for values, cell in zip(combinations, cells, strict=True))
 
 
 def whatif_frame(axes: Sequence[Axis], base: GridCell, found: Iterable[WhatIf]) -> "pl.DataFrame":
-    """A row per combination: its values, its figures, and (`..._change`) their difference to the plan as it is."""
+    """A row per combination: its values, its figures, and (`..._change`) their difference to the plan as it is.
+
+    Where cells have error bars, their ends are `..._ci_low`, `..._ci_high`, `..._table_low` and `..._table_high`.
+    """
     import polars as pl
 
     rows = []
@@ -135,8 +143,14 @@ def whatif_frame(axes: Sequence[Axis], base: GridCell, found: Iterable[WhatIf]) 
             | {"p99_over_sla": or_none(cell.p99_over_sla)}
             | {name: getattr(cell, name) for name in _FIGURES}
             | {f"{name}_change": _change(getattr(cell, name), getattr(base, name)) for name in _CHANGES}
+            | _ends(cell)
         )
     return pl.DataFrame(rows, infer_schema_length=None, strict=False)
+
+
+def _ends(cell: GridCell) -> dict[str, float | None]:
+    columns = {name: name if name == LATE else f"{name}_ms" for name in cell.error_bars}
+    return {f"{columns[name]}_{end}": getattr(bar, end) for name, bar in cell.error_bars.items() for end in _ENDS}
 
 
 def _change(value: float | None, before: float | None) -> float | None:

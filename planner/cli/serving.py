@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from planner.cli import capacity
+from planner.cli.intervals import show_intervals
 from planner.cli.loading import load_numba
 from planner.cli.naming import naming_options
 from planner.cli.options import Edits, Json, Qps, Seed, SlaMs
@@ -54,6 +55,13 @@ def simulate(
         Path | None,
         typer.Option("--out", metavar="DIR", help="Folder of charts and frames, other policies and loads beside it."),
     ] = None,
+    table_errors: Annotated[
+        bool,
+        typer.Option(
+            "--table-errors/--no-table-errors",
+            help="Run twice more, at both ends of the latency tables' error bars, where the plan has any.",
+        ),
+    ] = True,
     seed: Seed = None,
     edits: Edits = None,
     json: Json = False,
@@ -86,7 +94,7 @@ def simulate(
         resolved = resolve_plan(loaded, queries=queries, seed=seed, qps=qps, sla_ms=sla_ms)
     if out is not None:
         try_out(out)
-    result = run(resolved, policy=router)
+    result = run(resolved, policy=router, table_errors=table_errors)
     if out is not None:
         _save(resolved, router, out)
     if json:
@@ -165,6 +173,7 @@ def _show_simulation(result: "SimulationResult") -> None:
             + (f", {bound:.1%} of what any policy could" if bound is not None else ""),
         ]
     )
+    show_intervals(result)
     if result.energy_j_per_query is not None:
         print_lines([f"  energy        {result.energy_j_per_query:.3g} J per query (modelled)"])
     if result.cost_per_million_correct is not None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from planner.cli.intervals import spread_of_late, spread_of_percentile
 from planner.cli.loading import load_numba
 from planner.cli.naming import naming_options
 from planner.cli.options import Edits, Json, PlanFile, Qps, Ray, Seed, SlaMs
@@ -57,6 +58,10 @@ def whatif(
     seed: Seed = None,
     edits: Edits = None,
     ray: Ray = None,
+    intervals: Annotated[
+        bool,
+        typer.Option("--intervals", help="With 95 % intervals, by the queries drawn and by the tables' error bars."),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Simulate every combination of loads, SLAs, devices, caches or prices beside the plan as it is."""
@@ -78,7 +83,7 @@ def whatif(
     if out is not None:
         try_out(out)
     with _naming_axes(grid, {axis.key for axis in in_file}):
-        base, found = explore(resolved, axes, policy=router, ray=ray)
+        base, found = explore(resolved, axes, policy=router, ray=ray, intervals=intervals)
     if out is not None:
         _save(axes, base, found, out)
     if json:
@@ -137,6 +142,8 @@ def _show(axes: "Sequence[Axis]", base: "GridCell", found: "Sequence[WhatIf]") -
         text_columns=len(keys) + 1,
         folding=dict(enumerate([*least, _LONGEST_VERDICT])),
     )
+    if base.error_bars:
+        print_lines(["+-: half of the 95 % interval, by the queries drawn and by the tables' error bars together"])
     held, unknown = (sum(one.cell.holds_sla is value for one in found) for value in (True, None))
     left = len(found) - min(len(found), _SHOWN)
     remarks = [f"{held} of {len(found)} hold their SLA"]
@@ -149,8 +156,8 @@ def _figures(cell: "GridCell", base: "GridCell") -> tuple[str, ...]:
     right, before = cell.correct_predictions_in_sla_per_s, base.correct_predictions_in_sla_per_s
     return (
         f"{_HELD[cell.holds_sla]}, {cell.verdict}",
-        format_ms(cell.latency_ms["p99"]),
-        f"{cell.sla_violation_share:.2%}",
+        format_ms(cell.latency_ms["p99"]) + spread_of_percentile(cell, "p99"),
+        f"{cell.sla_violation_share:.2%}" + spread_of_late(cell),
         f"{right:,.0f}",
         f"{right / before - 1:+.1%}" if before else "",
         "" if cell.cost_per_hour is None else f"{cell.cost_per_hour:,.2f}",

@@ -209,14 +209,18 @@ class Chunk(NamedTuple):
 class Totals(NamedTuple):
     """What is added up over the counted queries, per class; refused ones have a place in the counts alone.
 
-    `exact_ms` keeps the first latencies, as many as it holds; `queries_CS` counts queries by size.
+    `queries_CS` counts queries by size. Latencies are counted by section of the run (K): `section_queries` counted
+    queries of all classes each, the last row all queries behind the others; `sections_CKF` has COUNTED and VIOLATIONS
+    of each. `exact_ms` keeps the first latencies, as many as it holds.
     """
 
     counts_CF: Ints
     sums_CF: Floats
     by_class_PC: Ints
     queries_CS: Ints
-    histogram_CB: Ints
+    histogram_CKB: Ints
+    sections_CKF: Ints
+    section_queries: int
     exact_ms: Floats
 
     @property
@@ -232,7 +236,19 @@ class Totals(NamedTuple):
         return sums
 
     @property
-    def histogram_B(self) -> Ints:  # noqa: N802 (a shape suffix)
+    def histogram_CB(self) -> Ints:  # noqa: N802 (a shape suffix)
+        """Over all sections."""
+        histogram: Ints = self.histogram_CKB.sum(axis=1)
+        return histogram
+
+    @property
+    def histogram_KB(self) -> Ints:  # noqa: N802 (a shape suffix)
         """Over all classes."""
-        histogram: Ints = self.histogram_CB.sum(axis=0)
+        histogram: Ints = self.histogram_CKB[0] if len(self.histogram_CKB) == 1 else self.histogram_CKB.sum(axis=0)
+        return histogram
+
+    @property
+    def histogram_B(self) -> Ints:  # noqa: N802 (a shape suffix)
+        """Over all classes and sections."""
+        histogram: Ints = self.histogram_CKB.sum(axis=(0, 1))
         return histogram

@@ -28,7 +28,16 @@ def served() -> Chunk:
 def new_run() -> Run:
     plan = small_plan()
     rule = as_policy("mp-rec").compile(routing_context(plan))
-    return start_run(compile_paths(plan).arrays, rule, qps=1.0, sla_ms=(1.0, 3.0), warmup=7, exact=COUNT)
+    return start_run(
+        compile_paths(plan).arrays,
+        rule,
+        qps=1.0,
+        sla_ms=(1.0, 3.0),
+        warmup=7,
+        exact=COUNT,
+        sections=3,
+        section_queries=110,
+    )
 
 
 def part_of(chunk: Chunk, start: int, end: int) -> Chunk:
@@ -65,6 +74,12 @@ def test_totals_are_those_of_the_plainest_code() -> None:
         assert sums[kernels.LATENCY_MS] == pytest.approx(latency_ms_N[kept].sum())
         assert np.array_equal(run.totals.queries_CS[class_], np.bincount(chunk.size_N[own], minlength=4097))
         assert run.totals.histogram_CB[class_].sum() == kept.sum()
+        section_N = np.minimum((np.arange(COUNT) - 7) // 110, 3)
+        for section, counts in enumerate(run.totals.sections_CKF[class_]):
+            in_it = section_N == section
+            late = (own & in_it).sum() - (good & in_it).sum()
+            assert counts.tolist() == [(own & in_it).sum(), late]
+            assert run.totals.histogram_CKB[class_, section].sum() == (kept & in_it).sum()
     kept = (np.arange(COUNT) >= 7) & (chunk.path_N >= 0)
     found_PC = np.zeros_like(run.totals.by_class_PC)
     np.add.at(found_PC, (chunk.path_N[kept], np.log2(chunk.size_N[kept]).astype(np.int64)), 1)

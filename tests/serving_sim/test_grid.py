@@ -1,4 +1,5 @@
-from dataclasses import replace
+import json
+from dataclasses import astuple, replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from serving_sim.grid import simulate_grid
 from serving_sim.kernels import grid as kernel
 from serving_sim.plan import Arrivals, Plan, PolicyChoice, QueryClass, Spike
 from serving_sim.testing import small_plan
+from tests.serving_sim.test_capacity_errors import with_bars
 
 FIGURES = ("sla_violation_share", "accuracy", "correct_predictions_per_s", "correct_predictions_in_sla_per_s")
 POLICIES = (
@@ -66,6 +68,19 @@ def test_plans_served_together_come_to_what_each_comes_to_alone(policy: PolicyCh
         assert cell.path_share == pytest.approx(result.path_share, abs=5e-3)
         for name, latency_ms in result.latency_ms.items():
             assert cell.latency_ms[name] == pytest.approx(latency_ms, rel=0.02)
+
+
+def test_error_bars_change_no_figure_and_are_those_of_each_plan_alone() -> None:
+    plans = scenarios(POLICIES[1], queries=5_000)[:2]
+    plans = [with_bars(plan, 0.1) for plan in plans]
+    barred = simulate_grid(plans, intervals=True)
+    assert [replace(cell, error_bars={}) for cell in barred] == list(simulate_grid(plans))
+    for plan, cell in zip(plans, barred, strict=True):
+        assert cell.together
+        alone = simulate(plan, table_errors=True, options=SimulationOptions(fluid_bound=False))
+        for name in ("p50", "p95"):
+            assert astuple(cell.error_bars[name]) == pytest.approx(astuple(alone.error_bars[name]), rel=0.02)
+        assert json.dumps(cell.to_object())
 
 
 def test_a_static_path_keeps_its_scattered_service_times() -> None:

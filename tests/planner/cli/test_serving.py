@@ -58,6 +58,18 @@ def test_what_cannot_be_run_is_refused_in_one_message(
     assert complaint in capsys.readouterr().err
 
 
+def test_the_summary_has_intervals_by_queries_and_by_tables(capsys: pytest.CaptureFixture[str]) -> None:
+    plan = ("simulate", "mp-rec-hw1", "--queries", "3000")
+    bars = json_of(capsys, *plan)["error_bars"]["p50"]
+    assert bars["table_low"] < bars["ci_low"] < bars["ci_high"] < bars["table_high"]
+    assert run([*plan]) == 0
+    assert "by the tables" in capsys.readouterr().out
+    assert run([*plan, "--no-table-errors"]) == 0
+    shown = capsys.readouterr().out
+    assert "by the queries drawn" in shown
+    assert "by the tables" not in shown
+
+
 def test_the_summary_says_whether_the_sla_holds(plan_file: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["simulate", plan_file, "--sla-ms", "0.1"]) == 0
     assert "holds the SLA: no, 100 % late, 1 % allowed (495 queries counted)" in capsys.readouterr().out

@@ -78,6 +78,18 @@ def test_a_folder_receives_tables_and_a_page(plan: str, tmp_path: Path, capsys: 
     assert pl.read_parquet(out / "whatif.parquet")["qps"].to_list() == [200, 400]
 
 
+def test_intervals_are_asked_for(plan: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ("whatif", plan, "--vary", "qps=200,400", "--queries", "3000", "--intervals", "--out", str(tmp_path))
+    assert run([*asked]) == 0
+    assert "+-" in capsys.readouterr().out
+    assert run([*asked, "--json"]) == 0
+    cell = json.loads(capsys.readouterr().out)["cells"][0]
+    frame = pl.read_parquet(tmp_path / "whatif.parquet")
+    assert frame["p50_ms_ci_low"][0] == cell["error_bars"]["p50"]["ci_low"] < cell["latency_ms"]["p50"]
+    assert frame["p50_ms_table_low"][0] is None
+    assert "p99_ms_ci_low" in (tmp_path / "whatif.html").read_text(encoding="utf-8")
+
+
 def test_nothing_that_varies_is_bad_input(plan: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["whatif", plan]) == 2
     assert "name what varies" in capsys.readouterr().err
