@@ -156,12 +156,14 @@ def simulate(
         InputError: an unknown policy, option, predicate or path; a trace that cannot be read; a bad value.
     """
     resolved = resolve_plan(plan, queries=queries, seed=seed, qps=qps, sla_ms=sla_ms)
-    result = _run_whole(resolved, policy, options)
     ends = table_ends(resolved) if table_errors else None
     if ends is None:
-        return result
+        return _run_whole(resolved, policy, options)
+    # Queries are drawn once for all three.
+    shared = SharedQueries()
+    result = _run_whole(resolved, policy, options, shared)
     quick = replace(options or SimulationOptions(), fluid_bound=False)
-    moved = [_run_whole(one, policy, quick) for one in ends]
+    moved = [_run_whole(one, policy, quick, shared) for one in ends]
     classes = tuple(
         replace(one, error_bars=with_table_ends(one, others))
         for one, *others in zip(result.classes, *(other.classes for other in moved), strict=True)
@@ -169,8 +171,10 @@ def simulate(
     return replace(result, error_bars=with_table_ends(result, moved), classes=classes)
 
 
-def _run_whole(plan: Plan, policy: PolicyLike | None, options: SimulationOptions | None) -> SimulationResult:
-    simulation = start_simulation(plan, policy=policy, options=options)
+def _run_whole(
+    plan: Plan, policy: PolicyLike | None, options: SimulationOptions | None, shared: SharedQueries | None = None
+) -> SimulationResult:
+    simulation = start_simulation(plan, policy=policy, options=options, shared=shared)
     simulation.advance(plan.workload.queries)
     return simulation.result()
 
