@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from functools import reduce
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -194,11 +195,21 @@ def _describe(report: Mapping[str, Any]) -> list[str]:
         _seconds("1,000 what-ifs", "whatifs_s", all_policies),
         "## A command of a million queries, seconds by the clock on the wall",
         _seconds("a command", "commands_s", all_policies),
+        "## Goals",
+        table(("median", "goal", *POLICIES), [_goal_row(goal, policies) for goal in _GOALS]),
         "## What the figures mean",
         _MEANING,
         "## Remarks",
         _remarks(policies),
     ]
+
+
+def _goal_row(goal: tuple[str, tuple[str, ...], float, bool], policies: Mapping[str, Any]) -> tuple[str, ...]:
+    what, keys, bound, at_least = goal
+    found = [reduce(lambda part, key: part[key], keys, policies[policy])["median"] for policy in POLICIES]
+    verdicts = ("met" if (value >= bound if at_least else value <= bound) else "missed" for value in found)
+    shown = (f"{significant(value)} ({verdict})" for value, verdict in zip(found, verdicts, strict=True))
+    return (what, f"{'>=' if at_least else '<='} {significant(bound)}", *shown)
 
 
 def _seconds(label: str, figure: str, policies: Mapping[str, Any]) -> str:
@@ -218,6 +229,16 @@ def _remarks(policies: Mapping[str, Any]) -> str:
         )
     return bullets(lines)
 
+
+# What, where it is in a policy's figures, the goal, and whether it is a least one.
+_GOALS = (
+    ("queries per core-second, pre-drawn", ("qps", "predrawn"), 25e6, True),
+    ("queries per core-second, everything included", ("qps", "full"), 10e6, True),
+    ("pre-drawn over SimPy", ("ratios", "simpy"), 50.0, True),
+    ("pre-drawn over the bare numba loop", ("ratios", "bare"), 0.5, True),
+    ("1,000 what-ifs (s)", ("whatifs_s",), 1.0, False),
+    ("a command (s)", ("commands_s",), 1.5, False),
+)
 
 BENCHMARK = Benchmark(
     name="simulator_speed", title="Speed of the serving simulator", measure=_measure, describe=_describe
