@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from serving_sim.error_bars import ErrorBar, Figures
 
-__all__ = ["show_intervals", "spread_of_late", "spread_of_percentile"]
+__all__ = ["show_intervals", "with_range_of_late", "with_range_of_percentile"]
 
 _LATE = "sla_violation_share"
 
@@ -34,26 +34,26 @@ def show_intervals(figures: "Figures") -> None:
     print_table("95 % intervals", columns[:last], [row[:last] for row in rows])
 
 
-def spread_of_percentile(figures: "Figures", name: str) -> str:
-    """` +-5 %`: half of the interval by both errors over the figure; nothing where it is not known."""
+def with_range_of_percentile(figures: "Figures", name: str) -> str:
+    """The percentile, and on a second line its interval by both errors where that is known."""
     value = figures.latency_ms[name]
-    half = _half(figures.error_bars.get(name), value)
-    return "" if half is None or not value else f" +-{half / value:.1%}"
+    return _with_range(value, figures.error_bars.get(name), format_ms)
 
 
-def spread_of_late(figures: "Figures") -> str:
-    """` +-0.10`: half of the interval by both errors, in points."""
-    half = _half(figures.error_bars.get(_LATE), figures.sla_violation_share)
-    return "" if half is None else f" +-{100 * half:.2f}"
+def with_range_of_late(figures: "Figures") -> str:
+    """The share of late queries, and on a second line its interval by both errors where that is known."""
+    return _with_range(figures.sla_violation_share, figures.error_bars.get(_LATE), "{:.2%}".format)
 
 
-def _half(bar: "ErrorBar | None", value: float) -> float | None:
-    """Both errors in quadrature, each by its farther end; None where the queries' is not known."""
+def _with_range(value: float, bar: "ErrorBar | None", shown: "Callable[[float], str]") -> str:
+    """Both errors in quadrature, each end for itself."""
     if bar is None or bar.ci_low is None or bar.ci_high is None:
-        return None
-    by_queries = max(value - bar.ci_low, bar.ci_high - value)
-    by_tables = max((abs(end - value) for end in (bar.table_low, bar.table_high) if end is not None), default=0.0)
-    return math.hypot(by_queries, by_tables)
+        return shown(value)
+    low, high = (
+        math.hypot(value - by_queries, value - (value if by_tables is None else by_tables))
+        for by_queries, by_tables in ((bar.ci_low, bar.table_low), (bar.ci_high, bar.table_high))
+    )
+    return f"{shown(value)}\n{shown(max(value - low, 0.0))} to {shown(value + high)}"
 
 
 def _range(low: float | None, high: float | None, shown: "Callable[[float], str]") -> str:

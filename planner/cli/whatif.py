@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from planner.cli.intervals import spread_of_late, spread_of_percentile
+from planner.cli.intervals import with_range_of_late, with_range_of_percentile
 from planner.cli.loading import load_numba
 from planner.cli.naming import naming_options
 from planner.cli.options import Edits, Json, PlanFile, Qps, Ray, Seed, SlaMs
 from planner.cli.out_folder import try_out
 from planner.cli.output import message, print_json, print_lines, print_table
 from profiles.errors import InputError
-from profiles.units import format_items, format_ms
+from profiles.units import format_items
 
 if TYPE_CHECKING:
     from serving_sim.grid import GridCell
@@ -143,7 +143,7 @@ def _show(axes: "Sequence[Axis]", base: "GridCell", found: "Sequence[WhatIf]") -
         folding=dict(enumerate([*least, _LONGEST_VERDICT])),
     )
     if base.error_bars:
-        print_lines(["+-: half of the 95 % interval, by the queries drawn and by the tables' error bars together"])
+        print_lines(["below a figure: its 95 % interval, by the queries drawn and by the tables' error bars together"])
     held, unknown = (sum(one.cell.holds_sla is value for one in found) for value in (True, None))
     left = len(found) - min(len(found), _SHOWN)
     remarks = [f"{held} of {len(found)} hold their SLA"]
@@ -156,8 +156,8 @@ def _figures(cell: "GridCell", base: "GridCell") -> tuple[str, ...]:
     right, before = cell.correct_predictions_in_sla_per_s, base.correct_predictions_in_sla_per_s
     return (
         f"{_HELD[cell.holds_sla]}, {cell.verdict}",
-        format_ms(cell.latency_ms["p99"]) + spread_of_percentile(cell, "p99"),
-        f"{cell.sla_violation_share:.2%}" + spread_of_late(cell),
+        with_range_of_percentile(cell, "p99"),
+        with_range_of_late(cell),
         f"{right:,.0f}",
         f"{right / before - 1:+.1%}" if before else "",
         "" if cell.cost_per_hour is None else f"{cell.cost_per_hour:,.2f}",

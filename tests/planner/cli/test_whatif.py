@@ -81,7 +81,7 @@ def test_a_folder_receives_tables_and_a_page(plan: str, tmp_path: Path, capsys: 
 def test_intervals_are_asked_for(plan: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked = ("whatif", plan, "--vary", "qps=200,400", "--queries", "3000", "--intervals", "--out", str(tmp_path))
     assert run([*asked]) == 0
-    assert "+-" in capsys.readouterr().out
+    assert "below a figure: its 95 % interval" in capsys.readouterr().out
     assert run([*asked, "--json"]) == 0
     cell = json.loads(capsys.readouterr().out)["cells"][0]
     frame = pl.read_parquet(tmp_path / "whatif.parquet")
