@@ -201,6 +201,7 @@ def test_rows_are_told_apart_by_whether_their_visits_agree() -> None:
     assert settled_text(settled_errors(model, rows, 0.02)).endswith("The others: none.")
 
 
+@pytest.mark.slow
 def test_the_cost_model_s_figures_hold_the_keys_of_validate(small_study: Study) -> None:
     figures: dict[str, Any] = cost_model.figures_of(small_study, predictions=1, per_kind=6, logged=3)
     further = {"whole_model_predictions_per_s", "extrapolation", "skewed_ids_mape", "points_for_10_percent"}

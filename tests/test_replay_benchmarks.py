@@ -83,7 +83,10 @@ def test_the_highest_rate_of_a_known_server_is_found_with_an_interval() -> None:
     assert (len(found.found_qps), found.open_ended) == (2, 0)
 
 
-def test_blocks_simulated_with_the_times_that_they_had_give_the_rate_that_was_found() -> None:
+def test_blocks_simulated_with_the_times_that_they_had_give_the_rate_that_was_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tests.benchmarks.simulated_blocks.REPETITIONS", 30)
     plan = with_table(one_path_plan(), LatencyTable(sizes=(1, 64), mean_ms=(1.0, 1.0)))
     rates, passes = (200.0, 600.0, 1200.0), []
     for seed in (0, 100):
@@ -100,7 +103,8 @@ def test_blocks_simulated_with_the_times_that_they_had_give_the_rate_that_was_fo
     assert slower.qps < 0.6 * predicted.qps
 
 
-def test_error_bars_of_the_table_widen_the_interval_and_leave_the_rate() -> None:
+def test_error_bars_of_the_table_widen_the_interval_and_leave_the_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.benchmarks.simulated_blocks.REPETITIONS", 30)
     plan = with_table(one_path_plan(), LatencyTable(sizes=(1, 64), mean_ms=(1.0, 1.0)))
     rates = (200.0, 600.0, 1200.0)
     queries, block_N = blocks(plan, rates, 2.0, 0)

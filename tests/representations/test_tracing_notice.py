@@ -19,7 +19,8 @@ target = find_target("torchrec-dlrm")
 OTHERS_OWN = "import logging, torch.fx; logging.getLogger('torch.fx._symbolic_trace').warning('of another thing')"
 
 
-@pytest.mark.parametrize("program", [ONE_GROUP, pytest.param(ONE_MODEL, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("program", [ONE_GROUP, ONE_MODEL])
 def test_the_first_jagged_tensor_says_nothing_and_other_warnings_are_said(program: str) -> None:
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", f"{program}\n{OTHERS_OWN}"], capture_output=True, text=True, check=False

@@ -97,7 +97,7 @@ def test_chunks_of_any_length_add_up_alike() -> None:
     whole.totals.exact_ms[:kept].sort()
     parts.totals.exact_ms[:kept].sort()
     for one, other in zip(whole.totals[:-1], parts.totals[:-1], strict=True):
-        assert np.array_equal(one, other)
+        assert np.array_equal(np.asarray(one), np.asarray(other))
     assert np.array_equal(whole.totals.exact_ms[:kept], parts.totals.exact_ms[:kept])
     assert np.array_equal(whole.queues.busy_ms_D, parts.queues.busy_ms_D)
 
@@ -107,7 +107,7 @@ def test_python_does_what_is_compiled() -> None:
     account(chunk, COUNT, compiled)
     account_in_python(chunk, COUNT, plain)
     for ours, theirs in zip(compiled.totals[:-1], plain.totals[:-1], strict=True):
-        np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+        np.testing.assert_allclose(np.asarray(ours), np.asarray(theirs), rtol=1e-12)
 
 
 def test_python_adds_up_queues_as_the_compiled_code_does() -> None:
@@ -118,6 +118,6 @@ def test_python_adds_up_queues_as_the_compiled_code_does() -> None:
         add(chunk, COUNT, 20.0, device_P, *arrays)
         sums.append(arrays)
     for ours, theirs in zip(*sums, strict=True):
-        np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+        np.testing.assert_allclose(np.asarray(ours), np.asarray(theirs), rtol=1e-12)
     bins_N = np.minimum((chunk.arrival_ms_N / 20.0).astype(np.int64), 15)[chunk.path_N >= 0]
     assert np.array_equal(sums[0][0].sum(axis=1), np.bincount(bins_N, minlength=16))

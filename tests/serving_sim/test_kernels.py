@@ -95,7 +95,7 @@ def test_compiled_code_does_what_its_python_says(plan: Plan) -> None:
     kernels.dual_sum_chunk.py_func(twin, count, 0, np.array([plan.workload.sla_ms]), prices_D, plain.paths, sums[1])
     assert np.array_equal(chunk.path_N, twin.path_N)
     for ours, theirs in zip(compiled.totals, plain.totals, strict=True):
-        np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+        np.testing.assert_allclose(np.asarray(ours), np.asarray(theirs), rtol=1e-12)
     np.testing.assert_allclose(sums[0], sums[1], rtol=1e-12)
 
 

@@ -37,6 +37,7 @@ def test_tables_show_error_beside_the_run_s_own_spread(plan_file: Path, capsys: 
     assert "note: table@gpu is not served" in out
 
 
+@pytest.mark.slow
 def test_what_was_refused_stands_below_the_paths(plan_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     classes = '[{"name": "hopeless", "share": 0.5, "sla_ms": 1e-6}, {"name": "patient", "share": 0.5, "sla_ms": 1e4}]'
     arguments = ["--policy", "headroom", "--seconds", "1", "--set", f"workload.classes={classes}"]

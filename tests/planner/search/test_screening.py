@@ -32,7 +32,7 @@ def test_feasible_candidates_meet_all_constraints() -> None:
 
 def test_constraints_that_nothing_meets_name_the_nearest_candidate_and_its_miss() -> None:
     with pytest.raises(
-        InfeasibleError, match=r"none of the space's 21 .* table-d2: latency_ms 0\.\d+ is \d+% above 0.1"
+        InfeasibleError, match=r"none of the space's 21 .* table-d2: latency_ms 0\.\d+ is \d+ % above 0.1"
     ):
         screen(make_task(limited(latency_ms=0.1)), predict)
 

@@ -1,6 +1,7 @@
 import subprocess
 import sys
 
+import pytest
 import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
@@ -74,6 +75,7 @@ def test_jagged_tensors_answer_for_their_shapes_themselves() -> None:
     assert watch.flops == 2 * 5 * 4 * 8
 
 
+@pytest.mark.slow
 def test_counting_does_not_load_the_compiler() -> None:
     code = """
 import sys, torch

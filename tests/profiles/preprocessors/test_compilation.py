@@ -102,6 +102,7 @@ def test_the_backward_pass_is_compiled_too_and_leaves_no_gradient() -> None:
     assert x_BF.grad is None
 
 
+@pytest.mark.slow
 def test_importing_it_does_not_load_the_compiler() -> None:
     code = "import sys, profiles.preprocessors.compilation; assert 'torch._dynamo' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
